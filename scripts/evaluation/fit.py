@@ -39,7 +39,7 @@ class Features:
 
 def features(state: RankingState, judged: Sequence[tuple[int, bool]]) -> Features | None:
     """Those of a ranking after ``certainty``; None where a name or a demand decides the answer."""
-    covered, cosines = state.stored.of(COVERED), relevance.meant_cosines(state)
+    covered, cosines = state.stored.of(COVERED), relevance.calibrated_cosines(state)
     demanded = state.question.filters.demand is not None and not state.question.is_for_document
     if covered is None or cosines is None or demanded or state.stored.of(NAMED).held:
         return None

@@ -123,7 +123,7 @@ def _peak(process: Path) -> float:
 
 async def take(runtime: Runtime, root: Path, path: Path) -> Taken:
     """Read one file into the store, as a job does, and wait until it is embedded."""
-    (name,) = sources.at(path)
+    (name,) = sources.names_at(path)
     location, started, used = Location(name, str(path)), time.monotonic(), _processor_seconds()
     ids: list[tuple[str, str]] = []
     with Peak() as peak:

@@ -32,7 +32,7 @@ def test_the_sample_is_small_worlds_the_same_each_time_in_which_nothing_is_flagg
     }  # fmt: skip
     for each in records:
         draft = ExchangeRecord(**each).draft(each["source_id"])
-        assert not instructions.found(f"{draft.title}\n{draft.text}"), draft.title
+        assert not instructions.flags_in(f"{draft.title}\n{draft.text}"), draft.title
         stored = SimpleNamespace(kind=draft.kind, source=draft.source, metadata={})
         assert origin.origin_of(stored) == "own_work"  # type: ignore[arg-type]
         assert not origin.is_given(stored)  # type: ignore[arg-type]  made up

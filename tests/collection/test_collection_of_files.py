@@ -28,7 +28,7 @@ CASES: tuple[Case, ...] = (*OFFICE, *OLD_OFFICE, *PDFS, *PAGES, *MAIL, *CHATS, *
 def read(folder: Path) -> tuple[list[str], list[str]]:
     """The words of each record, and what is said of things that were not read."""
     words, said = [], []
-    for name in sources.at(folder):
+    for name in sources.names_at(folder):
         for batch in sources.by_name(name).read(Location(name, str(folder)), {}):
             for draft in batch.drafts:
                 told = json.dumps(dict(draft.metadata), ensure_ascii=False)

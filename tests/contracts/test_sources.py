@@ -18,7 +18,7 @@ from mem_search.contracts import Machine, Source
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
 from mem_search.records.registry import installed_kinds
-from mem_search.sources import at, built_in, by_name, for_file
+from mem_search.sources import built_in, by_name, for_file, names_at
 from mem_search.sources.exclusions import NO_TEXT
 from patience import PATIENCE
 from source_samples import SAMPLES, file_of
@@ -142,7 +142,7 @@ class TestSource:
         found: list[Draft] = []
 
         def look() -> None:
-            assert source.name not in at(pipes) or source.name == "files"
+            assert source.name not in names_at(pipes) or source.name == "files"
             with suppress(SourceError):
                 found.extend(drafts_of(read(source, pipes)))
             found.append(END)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mem_search.extractors.number_format import BUILT_IN, general, shown
+from mem_search.extractors.number_format import BUILT_IN, formatted, general
 
 ACCOUNT = '_-* #,##0.00\\ "€"_-;-* #,##0.00\\ "€"_-;_-* "-"??\\ "€"_-;_-@_-'
 DAY = 45365.378472222219  # 14 March 2024, 09:05
@@ -38,7 +38,7 @@ DAY = 45365.378472222219  # 14 March 2024, 09:05
     ],
 )  # fmt: skip
 def test_a_number_is_shown_as_its_format_says(value: float, code: str, wanted: str) -> None:
-    assert shown(value, code) == wanted
+    assert formatted(value, code) == wanted
 
 
 @pytest.mark.parametrize(
@@ -50,16 +50,16 @@ def test_a_number_is_shown_as_its_format_says(value: float, code: str, wanted: s
     ],
 )  # fmt: skip
 def test_formats_with_a_number_are_known(number: int, value: float, wanted: str) -> None:
-    assert shown(value, BUILT_IN[number]) == wanted
+    assert formatted(value, BUILT_IN[number]) == wanted
 
 
 def test_days_may_be_counted_from_1904() -> None:
-    assert shown(43903, "yyyy-mm-dd", is_1904=True) == "2024-03-14"
+    assert formatted(43903, "yyyy-mm-dd", is_1904=True) == "2024-03-14"
 
 
 @given(st.floats(), st.text(alphabet='0#?.,%/;[]$-€"\\_*@EGeneralymdhs+: AMP<>=1', max_size=40))
 def test_any_format_gives_a_text(value: float, code: str) -> None:
-    assert isinstance(shown(value, code), str)
+    assert isinstance(formatted(value, code), str)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e12, max_value=1e12))

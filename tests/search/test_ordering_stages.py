@@ -28,7 +28,7 @@ from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, R
 from mem_search.search.ranking import union
 from mem_search.search.stage_data import GUESSED
 from mem_search.search.stages import ordering, relevance, scoring
-from mem_search.search.stages.ordering import SUPERSESSION, fold, lift, spread
+from mem_search.search.stages.ordering import SUPERSESSION, diversify, fold, raise_successors
 from mem_search.search.state import LegScores
 from mem_search.text import sketch
 from ranking_states import state
@@ -91,25 +91,25 @@ def test_hits_are_best_first_and_equal_ones_by_number() -> None:
 def test_a_rare_kind_near_the_best_gets_a_place_at_the_end_of_the_first_page() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, 0.5)]
     kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    page = ordering.represent(hits, kinds, 10, {99})
+    page = ordering.place_absent_kinds(hits, kinds, 10, {99})
     assert [hit.number for hit in page] == [*range(1, 10), 99, *range(10, 31)]
-    assert ordering.represent(hits, kinds, 10) == hits
+    assert ordering.place_absent_kinds(hits, kinds, 10) == hits
 
 
 def test_a_rare_kind_takes_no_answers_place_unless_it_is_one() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(99, 0.5)]
     kinds = {hit.number: "observation" for hit in hits} | {99: "note"}
-    page = ordering.represent(hits, kinds, 10, {99}, answers={9, 10})
+    page = ordering.place_absent_kinds(hits, kinds, 10, {99}, answers={9, 10})
     assert [hit.number for hit in page[:10]] == [*range(1, 8), 9, 10, 99]
-    assert ordering.represent(hits, kinds, 10, {99}, answers=range(1, 11)) == hits
-    page = ordering.represent(hits, kinds, 10, answers=[*range(1, 11), 99])
+    assert ordering.place_absent_kinds(hits, kinds, 10, {99}, answers=range(1, 11)) == hits
+    page = ordering.place_absent_kinds(hits, kinds, 10, answers=[*range(1, 11), 99])
     assert [hit.number for hit in page[:10]] == [*range(1, 10), 99]
 
 
 def test_at_most_two_rare_kinds_move() -> None:
     hits = [Hit(n, 10.0 - n / 100) for n in range(1, 31)] + [Hit(n, 0.5) for n in (97, 98, 99)]
     kinds = dict.fromkeys(range(1, 31), "observation") | {97: "note", 98: "email", 99: "file"}
-    page = ordering.represent(hits, kinds, 10, {97, 98, 99})
+    page = ordering.place_absent_kinds(hits, kinds, 10, {97, 98, 99})
     assert [hit.number for hit in page[:10]] == [*range(1, 9), 97, 98]
 
 
@@ -175,7 +175,7 @@ def test_representation_loses_and_doubles_nothing(items: list[tuple[int, str]], 
     hits = [Hit(n, float(score)) for n, (score, _) in enumerate(items)]
     hits.sort(key=lambda hit: (-hit.score, hit.number))
     kinds = {n: kind for n, (_, kind) in enumerate(items)}
-    page = ordering.represent(hits, kinds, limit)
+    page = ordering.place_absent_kinds(hits, kinds, limit)
     assert sorted(h.number for h in page) == sorted(h.number for h in hits)
 
 
@@ -197,26 +197,27 @@ def order(lifted: list[Hit]) -> list[int]:
 
 
 def test_a_successor_is_brought_up_to_directly_above_and_says_what_it_gained() -> None:
-    lifted = lift(hits(1, 2, 3, 4), {2: (4,)})
+    lifted = raise_successors(hits(1, 2, 3, 4), {2: (4,)})
     assert order(lifted) == [1, 4, 2, 3]
     assert lifted[1] == Hit(4, 9.0, {SUPERSESSION: 2.0})
 
 
 def test_the_newest_of_a_chain_comes_first() -> None:
-    assert order(lift(hits(5, 1, 2, 3), {1: (2, 3), 2: (3,)})) == [5, 3, 2, 1]
-    assert order(lift(hits(1, 9, 3), {1: (2, 3)})) == [3, 1, 9]
+    assert order(raise_successors(hits(5, 1, 2, 3), {1: (2, 3), 2: (3,)})) == [5, 3, 2, 1]
+    assert order(raise_successors(hits(1, 9, 3), {1: (2, 3)})) == [3, 1, 9]
 
 
 def test_a_successor_that_is_above_already_stays_there() -> None:
-    assert lift(hits(3, 2, 1), {1: (2, 3), 2: (3,)}) == hits(3, 2, 1)
+    assert raise_successors(hits(3, 2, 1), {1: (2, 3), 2: (3,)}) == hits(3, 2, 1)
 
 
 def test_a_successor_that_is_no_hit_does_not_come_in() -> None:
-    assert lift(hits(1, 2), {1: (7,)}) == hits(1, 2)
+    assert raise_successors(hits(1, 2), {1: (7,)}) == hits(1, 2)
 
 
 def test_a_circle_is_harmless() -> None:
-    assert sorted(order(lift(hits(1, 2, 3), {1: (2, 3), 2: (3, 1), 3: (1, 2)}))) == [1, 2, 3]
+    circle = {1: (2, 3), 2: (3, 1), 3: (1, 2)}
+    assert sorted(order(raise_successors(hits(1, 2, 3), circle))) == [1, 2, 3]
 
 
 @given(st.permutations(list(range(12))), st.lists(st.integers(0, 11), unique=True))
@@ -225,7 +226,7 @@ def test_successors_come_first_and_no_hit_is_lost(ranking: list[int], newer: lis
     successors = {
         old: tuple(newer[place + 1 :]) for place, old in enumerate(newer) if newer[place + 1 :]
     }
-    lifted = lift(hits(*ranking), successors)
+    lifted = raise_successors(hits(*ranking), successors)
     found = order(lifted)
     assert sorted(found) == sorted(ranking)
     assert [number for number in found if number in newer] == newer[::-1]
@@ -300,7 +301,7 @@ def numbered(sessions: str) -> dict[int, int]:
 def spread_out(sessions: str, per_session: int) -> str:
     """Hits in the sessions ``sessions``, a letter each; ``.`` is none."""
     hits = [Hit(number, 0.0) for number in range(len(sessions))]
-    return "".join(sessions[hit.number] for hit in spread(hits, numbered(sessions), per_session))
+    return "".join(sessions[hit.number] for hit in diversify(hits, numbered(sessions), per_session))
 
 
 def test_a_session_waits_until_others_have_had_their_turn() -> None:
@@ -315,7 +316,7 @@ def test_within_the_bound_nothing_moves() -> None:
 @given(st.text("abc.", max_size=30), st.integers(1, 5))
 def test_the_order_within_a_session_stays_and_no_hit_is_lost(sessions: str, bound: int) -> None:
     hits = [Hit(number, 0.0) for number in range(len(sessions))]
-    found = [hit.number for hit in spread(hits, numbered(sessions), bound)]
+    found = [hit.number for hit in diversify(hits, numbered(sessions), bound)]
     assert sorted(found) == list(range(len(sessions)))
     for name in "abc.":
         of_session = [number for number in found if sessions[number] == name]

@@ -101,5 +101,5 @@ async def test_forms_count_as_one_word(runtime: Runtime) -> None:
     ],
 )  # fmt: skip
 def test_the_language_of_a_question_is_told_where_it_can_be(question: str, language: str) -> None:
-    assert stems.asked_in(question.lower().split()) == language
+    assert stems.question_language(question.lower().split()) == language
     assert language in ("", "en", *stems.SNOWBALL)

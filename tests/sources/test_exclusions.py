@@ -46,9 +46,9 @@ def test_each_source_leaves_out_what_a_person_excludes(folder: Path) -> None:
 
 
 def test_only_what_is_not_excluded_says_which_sources_read_a_folder(folder: Path) -> None:
-    assert sources.at(folder) == ["files", "bookmarks", "mail"]
+    assert sources.names_at(folder) == ["files", "bookmarks", "mail"]
     (folder / ".memsearchignore").write_text("*.eml\n")
-    assert sources.at(folder) == ["files", "bookmarks"]
+    assert sources.names_at(folder) == ["files", "bookmarks"]
 
 
 def test_transcripts_are_left_out_too(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_an_ignore_file_that_cannot_be_read_lets_nothing_in(folder: Path) -> Non
         with pytest.raises(SourceError, match="memsearchignore"):
             transcripts(folder)
         assert taken("files", folder)[0] == set()
-        assert sources.at(folder) == ["files"]
+        assert sources.names_at(folder) == ["files"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ import pytest
 from mem_search.errors import SourceError
 from mem_search.extractors.extraction import Extractions
 from mem_search.model import Batch, LedgerEntry, Location
-from mem_search.sources import at, by_name, exclusions
+from mem_search.sources import by_name, exclusions, names_at
 from mem_search.sources.files import Files, _look_at_all
 from mem_search.sources.files.folder import walk
 from mem_search.sources.mail import bodies
@@ -107,7 +107,7 @@ def test_other_sources_among_traps_read_what_is_theirs(
     assert source in ("slack", "bookmarks") or any(
         "has more than" in entry.reason for entry in ledger.values()
     ), ledger
-    assert "files" in at(tmp_path)
+    assert "files" in names_at(tmp_path)
 
 
 def test_a_file_that_became_a_pipe_after_it_was_listed_is_named(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 import export_samples
 from mem_search.model import Draft, LedgerEntry, Location
-from mem_search.sources import at, by_name, for_path
+from mem_search.sources import by_name, for_path, names_at
 from mem_search.sources.packed import unpacker
 from mem_search.sources.packed.unpacker import Refusal, unpack
 
@@ -74,7 +74,7 @@ def test_an_export_that_has_a_source_is_left_to_it(tmp_path: Path) -> None:
         tmp_path / "a.zip", {"conversations.json": b'[{"uuid": "u", "chat_messages": []}]'}
     )
     assert for_path(path) == "claude-ai"
-    assert "packed" not in at(path)
+    assert "packed" not in names_at(path)
 
 
 def test_nothing_is_written_outside_of_the_folder(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mem_search.storage.sqlite.words import expression
-from mem_search.text.words import any_of, parts, read
+from mem_search.text.words import any_of, extra_terms, read
 
 SIGNS = st.one_of(
     st.integers(0x4E00, 0x9FA5),  # Han
@@ -27,7 +27,7 @@ def index(text: str) -> sqlite3.Connection:
         "create virtual table f using fts5(title, text, parts,"
         " tokenize='porter unicode61 remove_diacritics 2')"
     )
-    connection.execute("insert into f values('', ?, ?)", (text, parts(text)))
+    connection.execute("insert into f values('', ?, ?)", (text, extra_terms(text)))
     return connection
 
 

@@ -127,9 +127,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "word_forms.folded": word_forms.folded,
     "word_forms.has_forms": word_forms.has_forms,
     "word_forms.joined": lambda text: word_forms.joined(text.replace(" ", "-\n") + "-\n"),
-    "words.parts in another form": lambda text: words.parts(text.replace("a", "a\u00ad")),
+    "words.extra_terms in another form": lambda text: words.extra_terms(text.replace("a", "a\xad")),
     "cites.find": cites.find,
-    "shared_phrases.kept": shared_phrases.kept,
+    "shared_phrases.sampled_phrases": shared_phrases.sampled_phrases,
     "shared_phrases.shared": lambda text: shared_phrases.shared(
         text, text, [(at, at) for at in range(0, len(text), len(text) // 50 + 1)]
     ),
@@ -158,7 +158,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "disguises.is_joined_order": disguises.is_joined_order,
     "disguises.is_order": lambda text: disguises.is_order([text]),
     "disguises.readings": lambda text: [*disguises.readings(text)],
-    "instructions.found": instructions.found,
+    "instructions.flags_in": instructions.flags_in,
     "unasked.plain_name": unasked.plain_name,
     "json_reading.open_path": json_reading.open_path,
     "embedded_data.without_data": embedded_data.without_data,
@@ -291,7 +291,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "words.folded": words.folded,
     "words.hashes_alone": words.hashes_alone,
     "words.mostly_foreign": words.mostly_foreign,
-    "words.parts": words.parts,
+    "words.extra_terms": words.extra_terms,
     "words.read": words.read,
 }
 
@@ -329,9 +329,9 @@ BOUNDED = {
     "spelling.nearest": "a word of the question, compared with words of bounded length",
     "spelling.other_beginnings": "its first letters only",
     "spelling.edits_allowed": "a word",
-    "stems.asked_in": "the first words of a question",
+    "stems.question_language": "the first words of a question",
     "stems.mark": "the code of a language",
-    "stems.told": "words of a sample, or of a question",
+    "stems.language_counts": "words of a sample, or of a question",
     "urls.commit_of": "run by edges.find",
     "urls.issue_of": "run by edges.find",
     "wordpieces.encode": "texts of passages, of bounded length",
@@ -340,7 +340,7 @@ BOUNDED = {
     "words.is_cjk": "one character or run",
     "words.is_hash": "one word",
     "words.is_phrase": "one word",
-    "words.pairs": "one run, read by words.read",
+    "words.bigrams": "one run, read by words.read",
     "words.runs_of": "run by words.read",
     "words.unquoted": "run by words.read",
     "text.any_of": "the name of a list of words",
@@ -441,7 +441,7 @@ def test_its_time_grows_with_the_text(name: str) -> None:
     _check(name, SIZES, GROWTH, NOTICEABLE)
 
 
-MARKED = ("instructions.found", "disguises.readings", "redaction.redact", "secret_rules.spans")
+MARKED = ("instructions.flags_in", "disguises.readings", "redaction.redact", "secret_rules.spans")
 """Functions of many rules: most rules begin or end with a mark."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mem_search.text.shared_phrases import LENGTH, MAX_PHRASES, kept, shared
+from mem_search.text.shared_phrases import LENGTH, MAX_PHRASES, sampled_phrases, shared
 
 SAID = (
     "The harbour of Trondheim froze twice during the winter of 1893, and merchants carried salted"
@@ -16,7 +16,7 @@ PAGE = f"Winters were harsh.\n\n{SAID}\n\nIn spring the ice broke."
 
 def anchors(text: str, other: str) -> list[tuple[int, int]]:
     """Where the phrases start that both texts keep."""
-    own, others = dict(kept(text)), dict(kept(other))
+    own, others = dict(sampled_phrases(text)), dict(sampled_phrases(other))
     return [(own[each], others[each]) for each in own.keys() & others.keys()]
 
 
@@ -49,7 +49,7 @@ def test_what_is_said_in_other_words_is_not_shared() -> None:
 
 @pytest.mark.parametrize("text", ["", "one two three", "of the and in " * 50, "\ud800 a b c d"])
 def test_texts_without_words_of_content_keep_nothing(text: str) -> None:
-    assert len(kept(text)) <= 1
+    assert len(sampled_phrases(text)) <= 1
 
 
 def test_a_text_without_spaces_is_compared_by_its_characters() -> None:
@@ -61,8 +61,8 @@ def test_a_text_without_spaces_is_compared_by_its_characters() -> None:
 
 def test_a_long_text_keeps_a_bounded_number_that_others_keep_as_well() -> None:
     long = " ".join(f"word{n} thing{n * 7 % 1009}" for n in range(9_000))
-    assert MAX_PHRASES / 3 < len(kept(long)) <= MAX_PHRASES
+    assert MAX_PHRASES / 3 < len(sampled_phrases(long)) <= MAX_PHRASES
     part = long[40_000:60_000]
-    both = dict(kept(long)).keys() & dict(kept(part)).keys()
+    both = dict(sampled_phrases(long)).keys() & dict(sampled_phrases(part)).keys()
     assert both
     assert all(long[at : at + LENGTH] == part[b : b + LENGTH] for at, b in anchors(long, part))

@@ -14,14 +14,14 @@ from mem_search.text.identifiers import find
 
 def indexed(text: str) -> set[str]:
     """The words of a text as a tokenizer sees it, and those beside it."""
-    return {run.lower() for run in words.RUN.findall(f"{text} {words.parts(text)}")}
+    return {run.lower() for run in words.RUN.findall(f"{text} {words.extra_terms(text)}")}
 
 
 def asked(question: str) -> list[set[str]]:
     """For each word of a question, the words of the index that it matches."""
     found = words.read(question)
     single = [{word, word_forms.folded(word)} for word in found.words]
-    return single + [{pair} for run in found.cjk for pair in words.pairs(run)]
+    return single + [{pair} for run in found.cjk for pair in words.bigrams(run)]
 
 
 @pytest.mark.parametrize(("text", "question"), WRITTEN)
@@ -76,7 +76,7 @@ def test_a_name_is_the_same_with_a_hyphen_that_does_not_break() -> None:
 
 
 def test_phrases_match_across_words_in_another_form() -> None:
-    beside = f" {words.parts('In the ﬁnal oﬃce plan of May')} "
+    beside = f" {words.extra_terms('In the ﬁnal oﬃce plan of May')} "
     assert " the final office plan of " in beside
 
 

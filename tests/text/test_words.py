@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mem_search.storage.sqlite.words import expression
 from mem_search.text import words
-from mem_search.text.words import any_of, parts, read
+from mem_search.text.words import any_of, extra_terms, read
 
 
 def index() -> sqlite3.Connection:
@@ -21,7 +21,7 @@ def index() -> sqlite3.Connection:
 
 def found(text: str, question: str) -> bool:
     with closing(index()) as connection:
-        connection.execute("insert into f values('', ?, ?)", (text, parts(text)))
+        connection.execute("insert into f values('', ?, ?)", (text, extra_terms(text)))
         query = any_of(read(question))
         assert query is not None
         rows = connection.execute("select 1 from f where f match ?", (expression(query),))
@@ -94,7 +94,7 @@ def test_a_word_that_touches_chinese_japanese_or_korean_is_found() -> None:
     assert found("使用Redis缓存", '"Redis缓存"')
     assert not found("使用Redis缓存", "redistribute")
     # What stands by itself is in the text already.
-    assert parts("use Redis, 缓存") == "缓存 存"
+    assert extra_terms("use Redis, 缓存") == "缓存 存"
 
 
 def test_a_phrase_must_stand_together_and_other_words_only_help() -> None:
@@ -121,7 +121,7 @@ def test_any_text_is_a_question_that_the_index_can_answer(text: str) -> None:
 @given(st.text())
 def test_any_text_has_index_terms(text: str) -> None:
     with closing(index()) as connection:
-        connection.execute("insert into f values('', '', ?)", (parts(text),))
+        connection.execute("insert into f values('', '', ?)", (extra_terms(text),))
 
 
 def test_mostly_foreign_distinguishes_scripts() -> None:

@@ -71,11 +71,11 @@ _HEAD: Final = 4096
 @cache
 def readers() -> tuple[Extractor, ...]:
     """Every reader, in the order in which they are asked."""
-    found = []
+    extractors = []
     for value in BUILT_IN.values():
         module, _, name = value.partition(":")
-        found.append(getattr(import_module(module), name)())
-    return tuple(found)
+        extractors.append(getattr(import_module(module), name)())
+    return tuple(extractors)
 
 
 def identify(path: Path, name: str) -> Extractor:
@@ -101,18 +101,18 @@ def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Ext
     if page and isinstance(reader, PagedExtractor):
         return reader.extract_from(path, name, page)
     if links and isinstance(reader, LinkedExtractor):
-        found = reader.extract_with_links(path, name)
+        document = reader.extract_with_links(path, name)
     else:
-        found = reader.extract(path, name)
+        document = reader.extract(path, name)
     if isinstance(reader, CountedExtractor):
         try:
-            lost = [*checking.missing(f"{found.title}\n{found.text}", reader.held(path))]
+            lost = [*checking.missing(f"{document.title}\n{document.text}", reader.held(path))]
         except Unreadable as error:  # of a part that the text does not need
             lost = [f"whether it has more than its text is not known: {error.reason}"]
-        found = replace(found, unread=(*found.unread, *lost))
-        if lost and not found.text.strip():
-            found = replace(found, note=f"its text was not found: {'; '.join(found.unread)}")
-    return titles.titled(found, reader.name)
+        unread, empty = (*document.unread, *lost), not document.text.strip()
+        note = f"its text was not found: {'; '.join(unread)}" if lost and empty else document.note
+        document = replace(document, unread=unread, note=note)
+    return titles.titled(document, reader.name)
 
 
 def held(path: Path, name: str) -> Iterator[tuple[str, str]]:

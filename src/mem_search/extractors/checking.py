@@ -20,14 +20,14 @@ _QUOTED_WORDS: Final = 6
 _MAX_QUOTED_CHARS: Final = 25
 
 
-def missing(text: str, held: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """A sentence for each part of ``held`` (its name, its words) with words that no ``text`` has.
+def missing(text: str, parts: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """A sentence for each of ``parts`` (its name, its words) with words that no ``text`` has.
 
     A word that stands somewhere else in the text is not missed: this is a count, and no proof.
     """
     known = set(_words(text))
     joined = ""
-    for where, said in held:
+    for where, said in parts:
         words = list(dict.fromkeys(_words(said)))
         lost = [word for word in words if word not in known]
         if lost:

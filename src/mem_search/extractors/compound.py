@@ -84,19 +84,19 @@ def described(box: Any) -> dict[str, Any]:
 
 def files_in(box: Any) -> inside.Inside:
     """What is read of the files that a person put into the document."""
-    found, unread = list[tuple[str, bytes]](), list[str]()
+    files, unread = list[tuple[str, bytes]](), list[str]()
     for path in box.listdir():
         if len(path) < 2 or not path[0].startswith(_OBJECTS):
             continue
         if path[-1] in _FILES:
-            found.append((path[-1].lower(), box.openstream(path).read()))
+            files.append((path[-1].lower(), box.openstream(path).read()))
         elif path[-1] == _NATIVE:
-            found.append(inside.packaged(box.openstream(path).read()[4:]))
+            files.append(inside.packaged(box.openstream(path).read()[4:]))
         elif path[-1] in _DOCUMENTS:
             unread.append(
                 f"{_DOCUMENTS[path[-1]]} inside it was not read; save it as a file of its own"
             )
-    read = inside.read(found)
+    read = inside.read(files)
     return inside.Inside(read.texts, (*read.unread, *dict.fromkeys(unread)), read.lacks)
 
 

@@ -42,7 +42,7 @@ class Docx:
                 pictures = office.pictures_in(package, [_MAIN])
             said = dict.fromkeys(
                 each for part in _parts(package)
-                for each in office.said_of_pictures(package.xml(part))
+                for each in office.alternative_texts(package.xml(part))
             )  # fmt: skip
             text = "\n\n".join(filter(None, (text, *said, *pictures.texts, *files.texts)))
             properties = package.properties()
@@ -94,8 +94,8 @@ def _is_fallback(element: Any) -> bool:
 def _level(paragraph: Any) -> str:
     for style in paragraph.iterchildren():
         if local(style) == "pPr":
-            for each in style:
-                value = attribute(each, "val").lower() if local(each) == "pStyle" else ""
+            for child in style:
+                value = attribute(child, "val").lower() if local(child) == "pStyle" else ""
                 if value.startswith("heading") and value[7:].strip().isdecimal():
                     return "#" * min(6, int(value[7:].strip())) + " "
     return ""

@@ -77,13 +77,13 @@ def of_pdf(path: Path) -> Stated:
 
 def of_picture(path: Path) -> Stated:
     """XMP, which people edit, before what the camera wrote."""
-    found = Stated()
+    stated = Stated()
     for packet in _packets(path):
-        found = found.or_else(_of_packet(packet))
-    found = found.or_else(_of_camera(path))
-    if found.place and not Settings.read().photo_places:
-        found = replace(found, place="")
-    return found
+        stated = stated.or_else(_of_packet(packet))
+    stated = stated.or_else(_of_camera(path))
+    if stated.place and not Settings.read().photo_places:
+        stated = replace(stated, place="")
+    return stated
 
 
 def of_properties(properties: Mapping[str, str], created_at: int | None) -> Stated:
@@ -129,19 +129,19 @@ def _is_of_pdf(root: Any) -> bool:
 
 def _values(root: Any) -> dict[str, list[str]]:
     """Property → its values: of attributes, of text, or of a list; the default language first."""
-    found: dict[str, list[str]] = {}
+    values: dict[str, list[str]] = {}
     for described in root.iter(f"{_RDF}Description"):
         for name, value in described.attrib.items():
             if not name.startswith(_RDF):
-                found.setdefault(name, []).append(_clean(value))
-        for each in described:
-            if isinstance(each.tag, str):
-                items = list(each.iter(f"{_RDF}li")) or [each]
+                values.setdefault(name, []).append(_clean(value))
+        for element in described:
+            if isinstance(element.tag, str):
+                items = list(element.iter(f"{_RDF}li")) or [element]
                 language = "{http://www.w3.org/XML/1998/namespace}lang"
                 items.sort(key=lambda item: item.get(language, "x-default") != "x-default")
                 texts = [_clean("".join(item.itertext())) for item in items]
-                found.setdefault(each.tag, []).extend(filter(None, texts))
-    return found
+                values.setdefault(element.tag, []).extend(filter(None, texts))
+    return values
 
 
 def _of_packet(root: Any) -> Stated:
@@ -209,7 +209,7 @@ def _taken(said: str, offset: str) -> int | None:
 
 def _coordinates(tags: Mapping[str, Any]) -> str:
     """``59.91390, 10.75220``: degrees north and east."""
-    found = []
+    coordinates = []
     for name, back, most in (("Latitude", "S", 90), ("Longitude", "W", 180)):
         value, side = tags.get(f"GPS GPS{name}"), tags.get(f"GPS GPS{name}Ref")
         try:
@@ -220,8 +220,8 @@ def _coordinates(tags: Mapping[str, Any]) -> str:
         if not 0 <= place <= most:
             return ""
         is_back = side is not None and _decoded(side.values).strip() == back
-        found.append(f"{-place if is_back else place:.5f}")
-    return ", ".join(found) if found != ["0.00000", "0.00000"] else ""
+        coordinates.append(f"{-place if is_back else place:.5f}")
+    return ", ".join(coordinates) if coordinates != ["0.00000", "0.00000"] else ""
 
 
 def _clean(text: str) -> str:

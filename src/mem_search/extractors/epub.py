@@ -73,22 +73,22 @@ def _locked(package: Package) -> list[str]:
     """The files that only a shop's reader can open."""
     if "META-INF/encryption.xml" not in package.names:
         return []
-    found = []
-    for each in package.xml("META-INF/encryption.xml").iter():
-        if local(each) == "EncryptedData":
-            ways = [e.get("Algorithm") for e in each if local(e) == "EncryptionMethod"]
+    locked = []
+    for entry in package.xml("META-INF/encryption.xml").iter():
+        if local(entry) == "EncryptedData":
+            ways = [e.get("Algorithm") for e in entry if local(e) == "EncryptionMethod"]
             if not any(way in _FONTS for way in ways):
-                found += [e.get("URI", "") for e in each.iter() if local(e) == "CipherReference"]
-    return found
+                locked += [e.get("URI", "") for e in entry.iter() if local(e) == "CipherReference"]
+    return locked
 
 
 def _spine(root: Any, main: str) -> list[str]:
     items = {e.get("id"): e for e in root.iter() if local(e) == "item"}
     order = [items.get(e.get("idref")) for e in root.iter() if local(e) == "itemref"]
-    found = []
+    chapters = []
     for item in order:
         if item is not None and item.get("media-type") in _CHAPTERS:
             joined = posixpath.join("/", posixpath.dirname(main), unquote(item.get("href", "")))
             part = posixpath.normpath(joined).lstrip("/")
-            found.append(part)
-    return found
+            chapters.append(part)
+    return chapters

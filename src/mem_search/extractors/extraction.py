@@ -36,29 +36,29 @@ class Extraction:
         With ``links`` those of a page are part of its text, as Markdown. The limits are those of
         one call; a file of many scanned pages takes several.
         """
-        found = self._part(path, name, 0, links)
-        while isinstance(found, Extracted) and found.rest:
-            more = self._part(path, name, found.rest, links)
+        document = self._part(path, name, 0, links)
+        while isinstance(document, Extracted) and document.rest:
+            more = self._part(path, name, document.rest, links)
             if isinstance(more, Refused):
-                left = pages_said(range(found.rest, found.metadata["pages"]))
+                left = pages_said(range(document.rest, document.metadata["pages"]))
                 said = f"{left} not read: {more.reason}"
-                found = replace(found, rest=0, unread=(*found.unread, said))
+                document = replace(document, rest=0, unread=(*document.unread, said))
             else:
-                found = _joined(found, more)
-        if isinstance(found, Extracted) and not found.text.strip():
-            why = found.note or "; ".join(["there is no text in it", *found.unread])
-            return Refused(why, empty=True, lacks=found.lacks)
-        return found
+                document = _joined(document, more)
+        if isinstance(document, Extracted) and not document.text.strip():
+            why = document.note or "; ".join(["there is no text in it", *document.unread])
+            return Refused(why, empty=True, lacks=document.lacks)
+        return document
 
     def _part(self, path: Path, name: str, page: int, links: bool) -> Extracted | Refused:
         """One call; without looking into pictures if it takes too much with them."""
-        found = self._asked(path, name, page, links)
-        if not (isinstance(found, Refused) and found.gave_up and ocr.available()):
-            return found
+        document = self._asked(path, name, page, links)
+        if not (isinstance(document, Refused) and document.gave_up and ocr.available()):
+            return document
         less = self._asked(path, name, page, links, pictures=False)
         if isinstance(less, Extracted):
-            return replace(less, unread=tuple(f"{each}: {found.reason}" for each in less.unread))
-        return found
+            return replace(less, unread=tuple(f"{each}: {document.reason}" for each in less.unread))
+        return document
 
     def _asked(
         self, path: Path, name: str, page: int, links: bool, *, pictures: bool = True

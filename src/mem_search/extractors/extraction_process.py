@@ -21,7 +21,7 @@ def _load() -> Callable[[tuple[str, str, int, bool, bool]], Extracted | Refused]
         path, name, page, links, pictures = asked
         ocr.look_into_pictures(pictures)
         try:
-            found = extract(Path(path), name, page, links=links)
+            document = extract(Path(path), name, page, links=links)
         except Unreadable as error:
             return Refused(error.reason, error.empty)
         except MemoryError:
@@ -30,9 +30,9 @@ def _load() -> Callable[[tuple[str, str, int, bool, bool]], Extracted | Refused]
             return Refused(f"it cannot be opened: {error.strerror or error}")
         except Exception as error:  # noqa: BLE001  a library may raise anything over a bad file
             return Refused(f"it is damaged: {type(error).__name__}: {str(error)[:200]}")
-        if len(found.text) > _MAX_TEXT_CHARS:
+        if len(document.text) > _MAX_TEXT_CHARS:
             return Refused(f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters")
-        return found
+        return document
 
     return read
 

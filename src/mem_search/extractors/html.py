@@ -73,21 +73,21 @@ def read_page(page: str, url: str = "") -> Extracted:
     metadata: dict[str, Any] = {}
     created, title = None, ""
     root = parsed(page)
-    found: Any = None
+    about: Any = None
     with suppress(
         ValueError, TypeError, AttributeError
     ):  # values of a form that it does not expect
-        found = extract_metadata(root, date_config=None) if root is not None else None
-    if found is not None:
-        title = (found.title or "").rstrip(_ANCHOR).rstrip()
+        about = extract_metadata(root, date_config=None) if root is not None else None
+    if about is not None:
+        title = (about.title or "").rstrip(_ANCHOR).rstrip()
         # A day that is not on the page was made of a year alone, such as that of the copyright.
-        date = found.date if found.date and not _is_guessed(found.date, page) else None
+        date = about.date if about.date and not _is_guessed(about.date, page) else None
         created = moment(date or "")
-        author = _author(root) or _first_author(root) or found.author
-        named = (("author", author), ("site", found.sitename), ("published", date))
+        author = _author(root) or _first_author(root) or about.author
+        named = (("author", author), ("site", about.sitename), ("published", date))
         metadata = {key: value for key, value in named if value}
     saved = _SAVED.search(page[:_HEAD])
-    stated = (found.url or "") if found is not None else ""
+    stated = (about.url or "") if about is not None else ""
     url = stated or (saved[1] if saved else "") or url
     return Extracted(main_text(page), "website", title, created, url, metadata=metadata)
 
@@ -222,8 +222,8 @@ def _begin(entry: Any, label: str) -> None:
 def _author(root: Any) -> str:
     """The authors as the page's head writes them; trafilatura changes the form of names."""
     for name in _AUTHORS:
-        found = root.xpath(".//meta[@name=$name or @property=$name]/@content", name=name)
-        names = [" ".join(each.split()) for each in found]
+        contents = root.xpath(".//meta[@name=$name or @property=$name]/@content", name=name)
+        names = [" ".join(each.split()) for each in contents]
         if names := [each for each in names if each and "://" not in each]:
             return ", ".join(dict.fromkeys(names))
     return ""

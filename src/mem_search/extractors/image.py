@@ -93,14 +93,14 @@ def _recognised(path: Path, first: int, end: int) -> tuple[list[ocr.Recognised],
     started = time.monotonic()
     for number in range(first, end):
         try:
-            found = ocr.recognise(path, number)
+            recognised = ocr.recognise(path, number)
         except MemoryError:
             if not read:
                 raise
             break  # a fresh process has more room for this page
-        if found is None:  # nothing is installed, or it took too much: then only this page
+        if recognised is None:  # nothing is installed, or it took too much: then only this page
             return read, [number] if not ocr.wanted() else [*range(number, end)]
-        read.append(found)
+        read.append(recognised)
         if time.monotonic() - started > _SECONDS:
             break
     return read, []

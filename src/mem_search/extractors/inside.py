@@ -56,7 +56,7 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
         token = _depth.set(_depth.get() + 1)
         try:
             with file_of(data) as path:
-                found = extract(path, name)
+                document = extract(path, name)
         except Unreadable as error:
             if not error.empty:
                 unread.append(f"{shown} inside it was not read: {error.reason}")
@@ -68,12 +68,12 @@ def read(files: Iterable[tuple[str, bytes]]) -> Inside:
             continue
         finally:
             _depth.reset(token)
-        lacks = lacks or found.lacks
-        if found.text.strip():
-            texts.append(f"# {INSIDE}{shown}\n\n{found.text.strip()}")
-            unread += (f"{shown} inside it: {said}" for said in found.unread)
+        lacks = lacks or document.lacks
+        if document.text.strip():
+            texts.append(f"# {INSIDE}{shown}\n\n{document.text.strip()}")
+            unread += (f"{shown} inside it: {said}" for said in document.unread)
         else:
-            unread.append(f"{shown} inside it was not read: {found.note or 'it has no text'}")
+            unread.append(f"{shown} inside it was not read: {document.note or 'it has no text'}")
     return Inside(tuple(texts), tuple(dict.fromkeys(unread)), lacks)
 
 

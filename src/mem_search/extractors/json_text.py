@@ -40,8 +40,8 @@ class JsonText(Text):
         with path.open("rb") as file:
             if file.read(len(_PROPERTIES)) == _PROPERTIES:
                 return Extracted(_properties(path))
-        found = super().extract(path, name)
-        return Extracted(_ESCAPE.sub(_letter, found.text)) if "\\u" in found.text else found
+        whole = super().extract(path, name)
+        return Extracted(_ESCAPE.sub(_letter, whole.text)) if "\\u" in whole.text else whole
 
 
 def _properties(path: Path) -> str:

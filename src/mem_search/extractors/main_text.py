@@ -147,22 +147,22 @@ def main_text(page: str) -> str:
     wide = _text(trafilatura.bare_extraction(page, favor_recall=True, **options))
     is_article = _says_article(page)
     within = is_article or len(wide) < _MAX_RECALL_SHARE * len(balanced)
-    found = wide if within and len(wide) >= _MIN_RECALL_SHARE * len(balanced) else balanced
+    text = wide if within and len(wide) >= _MIN_RECALL_SHARE * len(balanced) else balanced
     root = parsed(page)
     if root is None:
-        return found
+        return text
     # Forums say that they are articles, too; their marks are not those of schema.org alone.
     posts = _posts(root, _POSTS if is_article else (*_POSTS, _SCHEMA_POSTS))
-    are_most = len(posts) >= max(1, _MIN_POSTS_SHARE * len(found))
-    if are_most and (not is_article or _is_thread(found, posts)):
+    are_most = len(posts) >= max(1, _MIN_POSTS_SHARE * len(text))
+    if are_most and (not is_article or _is_thread(text, posts)):
         return posts
     everything = _lines(root)
-    is_short = len(found) < _SHORT
+    is_short = len(text) < _SHORT
     if is_short or not is_article:
         region = _region(root)
-        if region and (is_short or len(found) < _SMALL_PART * len(region)):
-            found = region
-    return found or everything
+        if region and (is_short or len(text) < _SMALL_PART * len(region)):
+            text = region
+    return text or everything
 
 
 def plain_text(page: str) -> str:
@@ -240,8 +240,8 @@ def parsed(page: str) -> Any:
     return root
 
 
-def _text(found: Any) -> str:
-    return (found.text or "") if found is not None else ""
+def _text(document: Any) -> str:
+    return (document.text or "") if document is not None else ""
 
 
 def _says_article(page: str) -> bool:
@@ -271,10 +271,10 @@ def _posts(root: Any, places: Iterable[str]) -> str:
     return f"{' '.join(title)}\n{best}" if title else best
 
 
-def _is_thread(found: str, posts: str) -> bool:
-    """Whether ``posts`` have what was ``found``. The comments below an article do not have it."""
-    longest = " ".join(max(found.split("\n"), key=len).split())
-    if len(found) < _MIN_ARTICLE_CHARS or longest in posts:
+def _is_thread(article: str, posts: str) -> bool:
+    """Whether ``posts`` have what ``article`` says, which the comments below an article do not."""
+    longest = " ".join(max(article.split("\n"), key=len).split())
+    if len(article) < _MIN_ARTICLE_CHARS or longest in posts:
         return True
     # A row of a table has the name of the author before the post.
     return any(len(line) > len(longest) / 2 and line in longest for line in posts.split("\n"))

@@ -60,8 +60,8 @@ class Markdown:
         title = str(front.get("title") or (heading[1] if heading else ""))
         code = CodeSpans(body)
         given = _words(front.get("tags")) + _words(front.get("tag"))
-        found_tags = (each[1] for each in _TAG.finditer(body) if each.start(1) not in code)
-        tags = dict.fromkeys([*given, *found_tags])
+        body_tags = (each[1] for each in _TAG.finditer(body) if each.start(1) not in code)
+        tags = dict.fromkeys([*given, *body_tags])
         dates = (
             *(front.get(key) for key in _DATES),
             _DAY.match(name) and name[:10].replace("_", "-"),
@@ -69,8 +69,8 @@ class Markdown:
         created = next((at for each in dates if (at := _time(each)) is not None), None)
         metadata = kept(front)
         url = front.get("url") or front.get("source")
-        found = url if isinstance(url, str) and "://" in url else ""
-        return Extracted(body.strip("\n"), "note", title, created, found, tuple(tags), metadata)
+        address = url if isinstance(url, str) and "://" in url else ""
+        return Extracted(body.strip("\n"), "note", title, created, address, tuple(tags), metadata)
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], str]:
@@ -89,20 +89,20 @@ def _front_matter(text: str) -> tuple[dict[str, Any], str]:
 
 def _properties(text: str, *, is_notion: bool) -> tuple[dict[str, Any], str]:
     """The properties that a page of Logseq or Notion begins with, and the text after them."""
-    lines, found = text.split("\n"), dict[str, Any]()
+    lines, properties = text.split("\n"), dict[str, Any]()
     start = 2 if is_notion and lines[0].startswith("# ") and lines[1:2] == [""] else 0
     form, at = _NOTION_PROPERTY if start else _PROPERTY, start
     while at < len(lines) and (match := form.fullmatch(lines[at])):
         name, value = match[1].strip().lower(), match[2].strip()
         if name in ("tag", "tags"):
             tags = (each.strip(" #[]") for each in value.split(","))
-            found["tags"] = [each for each in tags if each]
+            properties["tags"] = [each for each in tags if each]
         elif start and name in ("created", "created time", "date"):
-            found["created"] = _notion_day(value)
+            properties["created"] = _notion_day(value)
         else:
-            found[name] = value
+            properties[name] = value
         at += 1
-    return found, "\n".join([*lines[:start], *lines[at:]]) if found else text
+    return properties, "\n".join([*lines[:start], *lines[at:]]) if properties else text
 
 
 def _notion_day(written: str) -> str:
@@ -115,7 +115,7 @@ def _notion_day(written: str) -> str:
 
 def kept(front: dict[str, Any]) -> dict[str, Any]:
     """The front matter as metadata: texts, numbers, yes and no, days, and lists of these."""
-    found: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
     for key, value in list(front.items())[:_MAX_FIELDS]:
         name = re.sub(r"[\s-]+", "_", str(key).strip().lower())
         given = value[:_MAX_ITEMS] if isinstance(value, list) else [value]
@@ -124,12 +124,12 @@ def kept(front: dict[str, Any]) -> dict[str, Any]:
             continue
         if name in ("alias", "aliases"):
             texts = [str(i) for i in items] if isinstance(value, list) else str(value).split(",")
-            found["aliases"] = [text.strip() for text in texts if text.strip()]
+            metadata["aliases"] = [text.strip() for text in texts if text.strip()]
         elif name in _TEXTS:
-            found[name] = ", ".join(map(str, items))
+            metadata[name] = ", ".join(map(str, items))
         else:
-            found[name] = items if isinstance(value, list) else items[0]
-    return found
+            metadata[name] = items if isinstance(value, list) else items[0]
+    return metadata
 
 
 def _plain(value: object) -> str | int | float | bool | None:

@@ -109,45 +109,45 @@ def _without_trailer(record: bytes, flags: int) -> bytes:
 def _described(first: bytes, header: int, charset: str) -> dict[str, str]:
     """What the EXTH part says; the title stands elsewhere, too."""
     at, size = struct.unpack_from(">LL", first, 84)
-    found = {"title": first[at : at + min(size, 2000)].decode(charset, "replace")}
+    fields = {"title": first[at : at + min(size, 2000)].decode(charset, "replace")}
     if not struct.unpack_from(">L", first, 128)[0] & 0x40:
-        return found
+        return fields
     place = 16 + header
     if first[place : place + 4] != b"EXTH":
-        return found
+        return fields
     (count,) = struct.unpack_from(">L", first, place + 8)
     place += 12
     for _ in range(min(count, 1000)):
         kind, length = struct.unpack_from(">LL", first, place)
         value = first[place + 8 : place + max(8, length)].decode(charset, "replace").strip()
         if (key := _EXTH.get(kind)) and value:
-            is_more = key in ("author", "subject") and key in found
-            found[key] = f"{found[key]}; {value}" if is_more else value
+            is_more = key in ("author", "subject") and key in fields
+            fields[key] = f"{fields[key]}; {value}" if is_more else value
         place += max(8, length)
-    return found
+    return fields
 
 
 def _palm_doc(data: bytes) -> bytes:
-    found, at = bytearray(), 0
+    unpacked, at = bytearray(), 0
     while at < len(data):
         byte = data[at]
         at += 1
         if 1 <= byte <= 8:
-            found += data[at : at + byte]
+            unpacked += data[at : at + byte]
             at += byte
         elif byte < 0x80:
-            found.append(byte)
+            unpacked.append(byte)
         elif byte >= 0xC0:
-            found += bytes((32, byte ^ 0x80))
+            unpacked += bytes((32, byte ^ 0x80))
         else:
             pair = byte << 8 | data[at]
             at += 1
             distance, length = (pair & 0x3FFF) >> 3, (pair & 7) + 3
-            if not 0 < distance <= len(found):
+            if not 0 < distance <= len(unpacked):
                 raise Unreadable("it is damaged: its text cannot be unpacked")
             for _ in range(length):
-                found.append(found[-distance])
-    return bytes(found)
+                unpacked.append(unpacked[-distance])
+    return bytes(unpacked)
 
 
 class _Huffman:
@@ -178,7 +178,7 @@ class _Huffman:
     def unpack(self, data: bytes, depth: int = 0) -> bytes:
         if depth > _MAX_DEPTH:
             raise Unreadable("it is damaged: its dictionary refers to itself")
-        found = bytearray()
+        unpacked = bytearray()
         left, at, bits = len(data) * 8, 0, int.from_bytes(data + bytes(8), "big")
         total = left + 64
         while left > 0:
@@ -200,5 +200,5 @@ class _Huffman:
             if not is_plain:
                 word = self.unpack(word, depth + 1)
                 self._words[number] = word, True
-            found += word
-        return bytes(found)
+            unpacked += word
+        return bytes(unpacked)

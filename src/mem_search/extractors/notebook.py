@@ -72,14 +72,14 @@ class Notebook:
         return Extracted(text, title=title, metadata=metadata, unread=unread)
 
 
-def _text(found: object) -> str:
+def _text(value: object) -> str:
     """A text, or its lines."""
-    return found if isinstance(found, str) else "".join(map(str, _list(found)))
+    return value if isinstance(value, str) else "".join(map(str, _list(value)))
 
 
-def _list(found: object) -> list[Any]:
-    return found if isinstance(found, list) else []
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
-def _dict(found: object) -> dict[str, Any]:
-    return found if isinstance(found, dict) else {}
+def _dict(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

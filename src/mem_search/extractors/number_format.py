@@ -53,7 +53,7 @@ _PRECISION: Final = 15
 Token = tuple[str, str]
 
 
-def shown(value: float, code: str, *, is_1904: bool = False) -> str:
+def formatted(value: float, code: str, *, is_1904: bool = False) -> str:
     """The number as the format ``code`` shows it; ``is_1904``: days are counted from 1904."""
     if not math.isfinite(value):
         return str(value)
@@ -99,25 +99,25 @@ def _or_general(section: tuple[Token, ...], value: float) -> tuple[tuple[Token, 
 
 @lru_cache(maxsize=512)
 def _sections(code: str) -> tuple[tuple[Token, ...], ...]:
-    found: list[list[Token]] = [[]]
+    sections: list[list[Token]] = [[]]
     for match in _TOKEN.finditer(code):
         kind = match.lastgroup or "literal"
         text = match[kind] or ""
         if kind == "literal" and text == ";":
-            found.append([])
+            sections.append([])
         elif kind in ("quoted", "escaped", "literal"):
-            found[-1].append(("literal", text))
+            sections[-1].append(("literal", text))
         elif kind == "brackets" and text.startswith("$"):
-            found[-1].append(("literal", text[1:].partition("-")[0]))
+            sections[-1].append(("literal", text[1:].partition("-")[0]))
         elif kind == "brackets" and text.lower().strip("hms") == "" and text:
-            found[-1].append(("part", f"[{text.lower()}"))
+            sections[-1].append(("part", f"[{text.lower()}"))
         elif kind == "brackets" and _CONDITION.fullmatch(text):
-            found[-1].append(("condition", text))
+            sections[-1].append(("condition", text))
         elif kind == "space":
-            found[-1].append(("literal", " "))
+            sections[-1].append(("literal", " "))
         elif kind in ("general", "ampm", "part", "places"):
-            found[-1].append((kind, text.lower() if kind == "part" else text))
-    return tuple(map(tuple, found))
+            sections[-1].append((kind, text.lower() if kind == "part" else text))
+    return tuple(map(tuple, sections))
 
 
 def _condition(section: tuple[Token, ...]) -> tuple[str, float] | None:

@@ -104,8 +104,8 @@ def recognise(picture: Path | Pixels, frame: int = 0) -> Recognised | None:
 
     Raises Unreadable for a file that is no whole picture, MemoryError for one that is too large.
     """
-    found = _recogniser() if _wanted else None
-    return None if found is None else found.read(picture, frame)
+    recogniser = _recogniser() if _wanted else None
+    return None if recogniser is None else recogniser.read(picture, frame)
 
 
 @cache
@@ -144,13 +144,13 @@ class _RapidOcr:
     def read(self, picture: Path | Pixels, frame: int = 0) -> Recognised:
         pixels = _decoded(picture, frame) if isinstance(picture, Path) else picture
         try:
-            found = self._engine(pixels)
+            output = self._engine(pixels)
         except Exception as error:
             if "alloc" in str(error).lower() or "insufficient memory" in str(error).lower():
                 raise MemoryError from error
             raise
-        lines = [] if found.txts is None else list(zip(found.boxes, found.txts, strict=True))
-        scores = [] if found.scores is None else found.scores
+        lines = [] if output.txts is None else list(zip(output.boxes, output.txts, strict=True))
+        scores = [] if output.scores is None else output.scores
         return Recognised(_in_lines(lines), _mean(scores), "rapidocr", _RAPIDOCR_LANGUAGES)
 
 
@@ -182,10 +182,10 @@ def _decoded(path: Path, frame: int) -> Pixels:
     return np.asarray(upright)[:, :, ::-1].copy()
 
 
-def _in_lines(found: Iterable[tuple[Any, str]]) -> str:
+def _in_lines(pieces: Iterable[tuple[Any, str]]) -> str:
     """Pieces from the top down; those on one height are one line, from left to right."""
     lines: list[tuple[float, float, list[tuple[float, str]]]] = []
-    for box, text in found:
+    for box, text in pieces:
         top, bottom = float(min(y for _, y in box)), float(max(y for _, y in box))
         left = float(min(x for x, _ in box))
         middle, height = (top + bottom) / 2, bottom - top
@@ -203,10 +203,10 @@ class _Tesseract:
         self._program = program
         listed = self._run("--list-langs").stdout.decode("utf-8", "replace").splitlines()
         names = (line.strip() for line in listed)
-        found = [each for each in names if _LANGUAGE.fullmatch(each) and each not in _NO_LANGUAGES]
+        usable = [each for each in names if _LANGUAGE.fullmatch(each) and each not in _NO_LANGUAGES]
         # The first one weighs most, and each one costs time.
-        found.sort(key=lambda each: each != "eng")
-        self._languages = found[:_MAX_LANGUAGES]
+        usable.sort(key=lambda each: each != "eng")
+        self._languages = usable[:_MAX_LANGUAGES]
 
     def read(self, picture: Path | Pixels, frame: int = 0) -> Recognised:
         given, data = str(picture), b""
@@ -224,8 +224,8 @@ class _Tesseract:
             said = done.stderr.decode("utf-8", "replace").strip().splitlines()
             reason = said[-1][:200] if said else "it gives no reason"
             raise Unreadable(f"it is damaged, or tesseract cannot read it: {reason}")
-        found = _of_table(done.stdout.decode("utf-8", "replace"))
-        return replace(found, languages=", ".join(self._languages))
+        recognised = _of_table(done.stdout.decode("utf-8", "replace"))
+        return replace(recognised, languages=", ".join(self._languages))
 
     def _run(self, *arguments: str, data: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         return subprocess.run(  # noqa: S603  the program that the person installed

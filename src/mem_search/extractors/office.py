@@ -90,13 +90,13 @@ def text_of(root: Any) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def said_of_pictures(root: Any) -> Iterator[str]:
+def alternative_texts(root: Any) -> Iterator[str]:
     """What a person wrote about pictures and shapes, for those who do not see them, and the words
     of WordArt of before 2007."""
-    for each in root.iter():
-        name = local(each)
-        said = attribute(each, "descr") if name in ("docPr", "cNvPr") else ""
-        said = attribute(each, "string") if name == "textpath" else " ".join(said.split())
+    for element in root.iter():
+        name = local(element)
+        said = attribute(element, "descr") if name in ("docPr", "cNvPr") else ""
+        said = attribute(element, "string") if name == "textpath" else " ".join(said.split())
         if said and not _MADE.search(said) and not _FILE_NAME.fullmatch(said):
             yield said
 
@@ -133,21 +133,21 @@ def _values(data: Any) -> list[str]:
     if data is None:
         return []
     code = next((e.text for e in data.iter() if local(e) == "formatCode"), None) or "General"
-    found: list[str] = []
+    values: list[str] = []
     for point in data.iter():
-        if local(point) == "pt" and len(found) < _MAX_POINTS:
+        if local(point) == "pt" and len(values) < _MAX_POINTS:
             said = point.text or "".join(e.text or "" for e in point if local(e) == "v")
             own = attribute(point, "formatCode") or code
             is_text = local(point.getparent()) in ("strCache", "strLit", "lvl") and own == "General"
-            found.append(said.strip() if is_text else _number(said.strip(), own))
-    if not found:  # a name that is written in the chart itself
-        found = [e.text for e in data.iter() if local(e) in ("v", "t") and e.text]
-    return found
+            values.append(said.strip() if is_text else _number(said.strip(), own))
+    if not values:  # a name that is written in the chart itself
+        values = [e.text for e in data.iter() if local(e) in ("v", "t") and e.text]
+    return values
 
 
 def _number(said: str, code: str) -> str:
     try:
-        return number_format.shown(float(said), code)
+        return number_format.formatted(float(said), code)
     except ValueError:
         return said
 
@@ -167,20 +167,20 @@ def drawn(package: Package, part: str) -> Iterator[str]:
 
 def files_in(package: Package, parts: Iterable[str]) -> inside.Inside:
     """The files that a person put into the document; those behind its charts are no others."""
-    found = dict.fromkeys(
+    targets = dict.fromkeys(
         target for part in parts for kind, target in package.targets(part).values()
         if kind in FILES and target in package.names
     )  # fmt: skip
-    return inside.read((Path(name).name, package.data(name)) for name in found)
+    return inside.read((Path(name).name, package.data(name)) for name in targets)
 
 
 def pictures_in(package: Package, parts: Iterable[str]) -> inside.Inside:
     """The text of the pictures that the parts show: of a document that is hardly more."""
-    found = dict.fromkeys(
+    pictures = dict.fromkeys(
         target for part in parts for kind, target in package.targets(part).values()
         if kind == "image" and target in package.names
     )  # fmt: skip
-    names = [name for name in found if name.lower().endswith(_PICTURES)]
+    names = [name for name in pictures if name.lower().endswith(_PICTURES)]
     read = inside.read((Path(name).name, package.data(name)) for name in names[:_MAX_PICTURES])
     if len(names) > _MAX_PICTURES:
         more = f"{len(names) - _MAX_PICTURES} more pictures in it are not read"

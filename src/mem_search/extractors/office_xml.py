@@ -65,8 +65,8 @@ def _rows(sheet: Any) -> Iterator[str]:
 
 def _runs(paragraph: Any) -> Iterator[str]:
     """What its ``w:t`` have."""
-    for each in paragraph.iter():
-        if local(each) in ("tab", "br"):
-            yield "\t" if local(each) == "tab" else "\n"
-        elif local(each) == "t":
-            yield each.text or ""
+    for element in paragraph.iter():
+        if local(element) in ("tab", "br"):
+            yield "\t" if local(element) == "tab" else "\n"
+        elif local(element) == "t":
+            yield element.text or ""

@@ -81,9 +81,9 @@ class OldOffice:
         if form.reader is Docx and (text := _word(path)) is not None:
             return _with_files(path, text)
         for program, *options in form.commands:
-            if found := shutil.which(program):
+            if executable := shutil.which(program):
                 try:
-                    text = _run([found, *options, str(path.absolute())])
+                    text = _run([executable, *options, str(path.absolute())])
                 except Unreadable as error:
                     refused = refused or error.reason
                     continue

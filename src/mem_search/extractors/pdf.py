@@ -38,7 +38,7 @@ _OUTLINES: Final = 40
 
 
 @dataclass(slots=True)
-class _Found:
+class _Reading:
     """What a call found. ``scans`` are pages that need OCR; those in ``unread`` nobody read."""
 
     pages: list[str] = field(default_factory=list)
@@ -80,80 +80,80 @@ class Pdf:
             # That PDFium runs no XFA is told to who draws forms; here they are read otherwise.
             logging.getLogger("pypdfium2").setLevel(logging.ERROR)
             document.init_forms()
-            found = _read(document, page)
-            end, count = page + len(found.pages), len(document)
-            form = "" if end < count else _form(document, found)
-            files = _inside(document, found, is_first=page == 0)
+            reading = _read(document, page)
+            end, count = page + len(reading.pages), len(document)
+            form = "" if end < count else _form(document, reading)
+            files = _inside(document, reading, is_first=page == 0)
             properties = document.get_metadata_dict(skip_empty=True)
         if form or files.texts:
-            last = found.pages.pop() if found.pages else ""
-            found.pages.append("\n\n".join(filter(None, (last, form, *files.texts))))
+            last = reading.pages.pop() if reading.pages else ""
+            reading.pages.append("\n\n".join(filter(None, (last, form, *files.texts))))
         created = _time(properties.get("CreationDate", ""))
         said = embedded.of_properties(properties, created)
         said = said.or_else(embedded.of_pdf(path))
         metadata: dict[str, Any] = {"pages": count, **said.metadata}
-        recognised = len(found.confidences)
+        recognised = len(reading.confidences)
         if 0 < recognised < count:
-            metadata[OCR_PAGE_NUMBERS] = found.recognised
+            metadata[OCR_PAGE_NUMBERS] = reading.recognised
         if recognised:
             metadata |= {
-                "ocr": found.by,
-                **({"ocr_languages": found.languages} if found.languages else {}),
+                "ocr": reading.by,
+                **({"ocr_languages": reading.languages} if reading.languages else {}),
                 "ocr_pages": recognised,
-                "ocr_confidence": round(sum(found.confidences) / recognised, 2),
+                "ocr_confidence": round(sum(reading.confidences) / recognised, 2),
             }
         return Extracted(
-            PAGE_BREAK.join(found.pages),
+            PAGE_BREAK.join(reading.pages),
             title=said.title,
             created_at=said.created_at,
             tags=said.keywords,
             metadata=metadata,
-            note=_note(found, count),
-            unread=(*_unread(found), *files.unread),
-            lacks=ocr.lacks() if found.unread else files.lacks,
+            note=_note(reading, count),
+            unread=(*_unread(reading), *files.unread),
+            lacks=ocr.lacks() if reading.unread else files.lacks,
             rest=end if end < count else 0,
         )
 
 
-def _form(document: Any, found: _Found) -> str:
-    return pdf_forms.xfa_text(document, " ".join(" ".join(found.pages).split()))
+def _form(document: Any, reading: _Reading) -> str:
+    return pdf_forms.xfa_text(document, " ".join(" ".join(reading.pages).split()))
 
 
-def _inside(document: Any, found: _Found, *, is_first: bool) -> inside.Inside:
+def _inside(document: Any, reading: _Reading, *, is_first: bool) -> inside.Inside:
     """The files that are attached to the document, and to the pages that were read."""
     count = document.count_attachments() if is_first else 0
     whole = (document.get_attachment(number) for number in range(count))
     named = ((each.get_name(), bytes(each.get_data())) for each in whole)
-    return inside.read([*named, *found.files])
+    return inside.read([*named, *reading.files])
 
 
-def _unread(found: _Found) -> tuple[str, ...]:
+def _unread(reading: _Reading) -> tuple[str, ...]:
     """What its text has not."""
     many = f" (at most {_MAX_SCANS} are)" if ocr.available() else ""
-    kind = "a picture" if len(found.unread) == 1 else "pictures"
+    kind = "a picture" if len(reading.unread) == 1 else "pictures"
     told = (
-        (found.unread, f"{kind} and not read{many}{ocr.why_not()}"),
-        (found.blank, "without text, as far as OCR sees"),
-        (found.damaged, "damaged and not read"),
+        (reading.unread, f"{kind} and not read{many}{ocr.why_not()}"),
+        (reading.blank, "without text, as far as OCR sees"),
+        (reading.damaged, "damaged and not read"),
     )
     return tuple(f"{pages_said(pages)} {said}" for pages, said in told if pages)
 
 
-def _note(found: _Found, count: int) -> str:
+def _note(reading: _Reading, count: int) -> str:
     """Why pages have no text."""
-    if found.scans and not found.by:
+    if reading.scans and not reading.by:
         return (
-            f"pictures without text: {found.scans} of its {counted(count, 'page')}{ocr.why_not()}"
+            f"pictures without text: {reading.scans} of its {counted(count, 'page')}{ocr.why_not()}"
         )
-    if found.scans:
+    if reading.scans:
         return f"no text was recognised in the pictures on its {counted(count, 'page')}"
     return f"none of its {counted(count, 'page')} has text or a picture of text"
 
 
-def _read(document: Any, first: int) -> _Found:
+def _read(document: Any, first: int) -> _Reading:
     import pypdfium2
 
-    found = _Found()
+    reading = _Reading()
     form = document.formenv.raw if document.formenv else None
     size, started = 0, time.monotonic()
     for number in range(first, len(document)):
@@ -161,28 +161,28 @@ def _read(document: Any, first: int) -> _Found:
             with closing(document[number]) as page:
                 said = page_text(page).strip()
                 if _is_scan(page, said):
-                    said = "\n\n".join(filter(None, (said, _recognised(page, number, found))))
+                    said = "\n\n".join(filter(None, (said, _recognised(page, number, reading))))
                 text = "\n\n".join(filter(None, (said, *pdf_forms.notes_and_fields(page, form))))
-                found.files += pdf_forms.attached(page)
+                reading.files += pdf_forms.attached(page)
         except pypdfium2.PdfiumError:
             text = ""  # one damaged page does not hide the others
-            found.damaged.append(number)
+            reading.damaged.append(number)
         except MemoryError:
-            if not found.pages:
+            if not reading.pages:
                 raise
             break  # a fresh process has more room for this page
-        found.pages.append(text)
+        reading.pages.append(text)
         size += len(text)
         if size > _MAX_TEXT_CHARS:
             raise Unreadable(
                 f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters"
             )
-        is_late = bool(found.by) and time.monotonic() - started > _SECONDS
+        is_late = bool(reading.by) and time.monotonic() - started > _SECONDS
         # What took too much with its picture is read without it, and only that.
-        if is_late or (found.unread and not ocr.wanted()):
+        if is_late or (reading.unread and not ocr.wanted()):
             break
-    found.pages = whole_words(found.pages)
-    return found
+    reading.pages = whole_words(reading.pages)
+    return reading
 
 
 def _is_scan(page: Any, text: str) -> bool:
@@ -217,22 +217,22 @@ def _is_nothing(letter: str) -> bool:
     return letter in "\ufffd\0" or (category(letter) in ("Co", "Cn", "Cc") and letter not in "\n\t")
 
 
-def _recognised(page: Any, number: int, found: _Found) -> str:
-    found.scans += 1
+def _recognised(page: Any, number: int, reading: _Reading) -> str:
+    reading.scans += 1
     if number >= _MAX_SCANS or not ocr.available():
-        found.unread.append(number)
+        reading.unread.append(number)
         return ""
     with closing(page.render(scale=ocr.SIDE / max(1.0, *page.get_size()))) as bitmap:
         pixels = bitmap.to_numpy()[:, :, :3].copy()
     read = ocr.recognise(pixels)
     if read is None:
         return ""
-    found.by, found.languages = read.by, read.languages
+    reading.by, reading.languages = read.by, read.languages
     if not read.text.strip():
-        found.blank.append(number)
+        reading.blank.append(number)
     else:
-        found.confidences.append(read.confidence)
-        found.recognised.append(number + 1)
+        reading.confidences.append(read.confidence)
+        reading.recognised.append(number + 1)
     return read.text
 
 

@@ -134,17 +134,17 @@ def _options(form: Any, annotation: Any) -> list[str]:
 
 def _segments(page: Any) -> list[_Box]:
     """The pieces of text of the page and where they stand."""
-    found = []
+    segments = []
     text = page.get_textpage()
     try:
         for index in range(min(text.count_rects(), _MAX_SEGMENTS)):
             left, bottom, right, top = text.get_rect(index)
             said = " ".join(text.get_text_bounded(left, bottom, right, top).split())
             if said:
-                found.append(_Box(left, bottom, right, top, said))
+                segments.append(_Box(left, bottom, right, top, said))
     finally:
         text.close()
-    return found
+    return segments
 
 
 def _label(box: _Box, segments: list[_Box], *, is_button: bool) -> str:

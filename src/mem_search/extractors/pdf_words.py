@@ -30,10 +30,10 @@ _MIN_LETTERS: Final = 3
 
 def page_text(page: Any) -> str:
     """The text of a page; where lines cut a word, with the signs that ``whole_words`` reads."""
-    with closing(page.get_textpage()) as found:
-        text = str(found.get_text_bounded())
-        if _ARABIC.search(text) and len(text) == len(found.get_text_range()):
-            text = _with_ligatures(found, text)
+    with closing(page.get_textpage()) as text_page:
+        text = str(text_page.get_text_bounded())
+        if _ARABIC.search(text) and len(text) == len(text_page.get_text_range()):
+            text = _with_ligatures(text_page, text)
     return text.replace("\r\n", "\n").replace(PAGE_BREAK, "\n")
 
 

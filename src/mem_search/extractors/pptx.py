@@ -33,7 +33,7 @@ class Pptx:
                 unread += [f"slide {at + 1}: {said}" for said in read.unread]
                 lacks = lacks or read.lacks
             for at, part in enumerate(order):
-                said = dict.fromkeys(office.said_of_pictures(package.xml(part)))
+                said = dict.fromkeys(office.alternative_texts(package.xml(part)))
                 slides[at] = "\n\n".join(filter(None, (slides[at], *said)))
             files = office.files_in(package, order)
             properties = package.properties()

@@ -90,7 +90,7 @@ class Refused:
     gave_up: bool = False
 
 
-def pages_said(pages: Iterable[int], called: str = "page") -> str:
+def pages_said(pages: Iterable[int], noun: str = "page") -> str:
     """``page 2 is``, ``pages 2 and 4 to 9 are``: of pages that are counted from 0."""
     spans: list[tuple[int, int]] = []
     for page in pages:
@@ -104,7 +104,7 @@ def pages_said(pages: Iterable[int], called: str = "page") -> str:
     if len(spans) > _MAX_SPANS:
         said.append("others")
     is_one = len(spans) == 1 and spans[0][0] == spans[0][1]
-    return f"{called} {listed(said)} is" if is_one else f"{called}s {listed(said)} are"
+    return f"{noun} {listed(said)} is" if is_one else f"{noun}s {listed(said)} are"
 
 
 def is_binary_format(head: bytes) -> bool:
@@ -159,17 +159,17 @@ def reason_for(head: bytes, path: Path, suffix: str) -> str:
             "it is a signed or encrypted envelope (CMS) around a file; take that out and add it:"
             " openssl cms -verify -noverify -inform DER -in THIS -out FILE"
         )
-    found = next((what for magic, what in _FORMATS if head.startswith(magic)), "")
+    kind = next((what for magic, what in _FORMATS if head.startswith(magic)), "")
     if expected := _SIGNED.get(suffix):
-        if found == "a ZIP archive" and suffix != ".pdf" and not is_zipfile(path):
+        if kind == "a ZIP archive" and suffix != ".pdf" and not is_zipfile(path):
             return f"it is not {expected}: it is damaged or cut off"
-        other = found or ("text" if is_text(sniffed(head)) else "something else")
+        other = kind or ("text" if is_text(sniffed(head)) else "something else")
         return f"its name says that it is {expected}, but it is {other}; name it as what it is"
-    if found == "a ZIP archive" and suffix != ".zip" and (what := _package_of(path)):
+    if kind == "a ZIP archive" and suffix != ".zip" and (what := _package_of(path)):
         return (
             f"it is {what} of another program; export it there as PDF, text or HTML, and add that"
         )
-    if found.endswith("archive"):
-        return f"it is {found}, which is not looked into; unpack it and add its folder"
-    what = f"it is {found}, which" if found else "it is of a binary kind that"
+    if kind.endswith("archive"):
+        return f"it is {kind}, which is not looked into; unpack it and add its folder"
+    what = f"it is {kind}, which" if kind else "it is of a binary kind that"
     return f"{what} no reader reads; to add what it says, save that as text, HTML or PDF"

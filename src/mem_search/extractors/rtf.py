@@ -137,15 +137,15 @@ def _pictures(written: list[str], *, all_of_them: bool) -> inside.Inside:
         large = sum(len(each) > _LARGE_PICTURE for each in written)
         said = (counted(large, "large picture"),) if large else ()
         return inside.Inside(unread=tuple(f"{each} in it not read" for each in said))
-    found: list[tuple[str, bytes]] = []
-    for each in written:
-        kind = _PICTURE.search(each[:_HEAD].encode())
-        if kind and len(found) < _MAX_PICTURES:
-            digits = _NO_HEX.sub("", _CONTROL.sub(" ", each.rpartition("}")[2]))
+    pictures: list[tuple[str, bytes]] = []
+    for group in written:
+        kind = _PICTURE.search(group[:_HEAD].encode())
+        if kind and len(pictures) < _MAX_PICTURES:
+            digits = _NO_HEX.sub("", _CONTROL.sub(" ", group.rpartition("}")[2]))
             suffix = "png" if b"png" in kind[0] else "jpg"
-            name = f"picture {len(found) + 1}.{suffix}"
-            found.append((name, bytes.fromhex(digits[: len(digits) // 2 * 2])))
-    return inside.read(found)
+            name = f"picture {len(pictures) + 1}.{suffix}"
+            pictures.append((name, bytes.fromhex(digits[: len(digits) // 2 * 2])))
+    return inside.read(pictures)
 
 
 def _object(written: str) -> tuple[str, bytes]:
@@ -180,7 +180,7 @@ def _groups(data: bytes, wanted: tuple[str, ...]) -> Iterator[tuple[str, int, in
     """Name, begin and end of the text of each group that begins with one of the words ``wanted``,
     or with any; in the order of their ends, or of their begins if all are."""
     open_groups: list[tuple[str, int]] = []
-    found: list[tuple[str, int, int]] = []
+    groups: list[tuple[str, int, int]] = []
     waiting = -1
     for match in _MARK.finditer(data):
         mark = match[0]
@@ -190,8 +190,8 @@ def _groups(data: bytes, wanted: tuple[str, ...]) -> Iterator[tuple[str, int, in
         elif mark == b"}":
             if open_groups:
                 word, begin = open_groups.pop()
-                if word and len(found) < _MAX_GROUPS:
-                    found.append((word, begin, match.start()))
+                if word and len(groups) < _MAX_GROUPS:
+                    groups.append((word, begin, match.start()))
             waiting = -1
         elif mark == b"\\*":
             continue
@@ -202,7 +202,7 @@ def _groups(data: bytes, wanted: tuple[str, ...]) -> Iterator[tuple[str, int, in
             waiting = -1
         else:
             waiting = -1
-    yield from sorted(found, key=lambda group: group[1])
+    yield from sorted(groups, key=lambda group: group[1])
 
 
 def _in_ascii(data: bytes) -> str:

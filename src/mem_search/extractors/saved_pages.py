@@ -69,8 +69,8 @@ def _pages(message: Any) -> Iterator[tuple[str, str]]:
 
 def _frames(pages: list[str]) -> Extracted:
     """The sheets of a workbook that Excel saved so: a page for each."""
-    found = [text for page in pages if (text := read_page(page).text.strip())]
-    return Extracted(PAGE_BREAK.join(found), metadata={"pages": len(found)})
+    sheets = [text for page in pages if (text := read_page(page).text.strip())]
+    return Extracted(PAGE_BREAK.join(sheets), metadata={"pages": len(sheets)})
 
 
 _BINARY: Final = b"bplist00"

@@ -124,7 +124,7 @@ def _in_format(book: Any, cell: Any) -> str:
         code = "General"
         with suppress(IndexError, KeyError):
             code = book.format_map[book.xf_list[cell.xf_index].format_key].format_str
-        return number_format.shown(float(cell.value), code, is_1904=book.datemode == 1)
+        return number_format.formatted(float(cell.value), code, is_1904=book.datemode == 1)
     if cell.ctype == xlrd.XL_CELL_BOOLEAN:
         return "TRUE" if cell.value else "FALSE"
     if cell.ctype == xlrd.XL_CELL_ERROR:
@@ -178,7 +178,7 @@ def _of_package(package: Package) -> Iterator[str]:
     for name in sorted(package.names):
         if _DRAWING.fullmatch(name):
             root = package.xml(name)
-            yield from (office.text_of(root), *office.said_of_pictures(root))
+            yield from (office.text_of(root), *office.alternative_texts(root))
             yield from office.drawn(package, name)
         elif name.endswith((".xml", ".bin")):
             data = package.data(name)

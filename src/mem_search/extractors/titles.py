@@ -89,24 +89,24 @@ _TITLED: Final = frozenset(
 """Readers whose formats say a title that a program may have written."""
 
 
-def titled(found: Extracted, reader: str) -> Extracted:
-    """``found`` with a title that says something, and without authors who are programs."""
+def titled(document: Extracted, reader: str) -> Extracted:
+    """``document`` with a title that says something, and without authors who are programs."""
     if reader not in _TITLED:
-        return found
-    title = said_title(found.title)
-    is_sheet = reader in _SHEETS or (found.text.startswith("# ") and "pages" in found.metadata
+        return document
+    title = said_title(document.title)
+    is_sheet = reader in _SHEETS or (document.text.startswith("# ") and "pages" in document.metadata
                                      and reader == "opendocument")  # fmt: skip
     if not title and not is_sheet:
-        heading = _HEADING.search(found.text[:2000])
+        heading = _HEADING.search(document.text[:2000])
         title = _line(heading[1]) if heading and not heading[1].startswith(INSIDE) else ""
-        if not title and (found.title or reader == "pptx"):
-            title = next(filter(None, map(_line, found.text[:3000].split("\n")[:_LINES])), "")
-    metadata = dict(found.metadata)
+        if not title and (document.title or reader == "pptx"):
+            title = next(filter(None, map(_line, document.text[:3000].split("\n")[:_LINES])), "")
+    metadata = dict(document.metadata)
     for name, nobody in (("author", _NO_AUTHORS), ("description", _NO_TITLES)):
         said = metadata.get(name)
         if isinstance(said, str):
             _keep(metadata, name, [each for each in said.split(", ") if _plain(each) not in nobody])
-    return replace(found, title=title, metadata=metadata)
+    return replace(document, title=title, metadata=metadata)
 
 
 def said_title(title: str) -> str:

@@ -95,11 +95,11 @@ def _texts(package: Package, targets: dict[str, tuple[str, str]]) -> list[str]:
     part = _part(targets, "sharedStrings")
     if part not in package.names:
         return []
-    found = []
+    texts = []
     for element in _ends(package, part, "si"):
-        found.append(_rich(element))
+        texts.append(_rich(element))
         element.clear()
-    return found
+    return texts
 
 
 def _rich(element: Any) -> str:
@@ -118,13 +118,13 @@ def _formats(package: Package, targets: dict[str, tuple[str, str]]) -> list[str]
         return []
     root = package.xml(part)
     codes = dict(number_format.BUILT_IN)
-    found = []
-    for each in root.iter():
-        if local(each) == "numFmt" and local(each.getparent()) == "numFmts":
-            codes[_whole(each.get("numFmtId"))] = each.get("formatCode", "General")
-        elif local(each) == "xf" and local(each.getparent()) == "cellXfs":
-            found.append(_whole(each.get("numFmtId")))
-    return [codes.get(number, "General") for number in found]
+    numbers = []
+    for element in root.iter():
+        if local(element) == "numFmt" and local(element.getparent()) == "numFmts":
+            codes[_whole(element.get("numFmtId"))] = element.get("formatCode", "General")
+        elif local(element) == "xf" and local(element.getparent()) == "cellXfs":
+            numbers.append(_whole(element.get("numFmtId")))
+    return [codes.get(number, "General") for number in numbers]
 
 
 def _whole(said: str | None) -> int:
@@ -161,7 +161,7 @@ def _page(package: Package, title: str, part: str, book: _Book) -> str:
     for kind, target in package.targets(part).values():
         if kind == "drawing" and target in package.names:
             root = package.xml(target)
-            lines += [office.text_of(root), *dict.fromkeys(office.said_of_pictures(root))]
+            lines += [office.text_of(root), *dict.fromkeys(office.alternative_texts(root))]
             lines += office.drawn(package, target)
     lines += _comments(package, part)
     return "\n".join(line for line in lines if line)
@@ -189,14 +189,14 @@ def _number_of(letters: str) -> int:
 
 def _shown(cell: Any, title: str, book: _Book) -> str:
     kind, value, formula = cell.get("t", "n"), "", None
-    for each in cell:
-        match local(each):
+    for child in cell:
+        match local(child):
             case "v":
-                value = each.text or ""
+                value = child.text or ""
             case "f":
-                formula = each.text or ""
+                formula = child.text or ""
             case "is":
-                return _rich(each)
+                return _rich(child)
     if formula is not None and not value and kind != "str":
         book.unvalued.append(f"{title}!{cell.get('r', '')}")
         return f"={formula}" if formula else ""
@@ -209,7 +209,7 @@ def _shown(cell: Any, title: str, book: _Book) -> str:
     style = _whole(cell.get("s"))
     code = book.formats[style] if style < len(book.formats) else "General"
     try:
-        return number_format.shown(float(value), code, is_1904=book.is_1904) if value else ""
+        return number_format.formatted(float(value), code, is_1904=book.is_1904) if value else ""
     except ValueError:
         return value
 
@@ -221,12 +221,12 @@ def _comments(package: Package, part: str) -> Iterable[str]:
     for kind, target in sorted(package.targets(part).values(), reverse=True):
         if target not in package.names or kind not in ("threadedComment", "comments"):
             continue
-        for each in package.xml(target).iter():
-            where = each.get("ref", "") if isinstance(each.tag, str) else ""
-            if local(each) == "threadedComment":
+        for element in package.xml(target).iter():
+            where = element.get("ref", "") if isinstance(element.tag, str) else ""
+            if local(element) == "threadedComment":
                 replied.add(where)
-                said += [(where, " ".join((text.text or "").split())) for text in each
+                said += [(where, " ".join((text.text or "").split())) for text in element
                          if local(text) == "text"]  # fmt: skip
-            elif local(each) == "comment" and where not in replied:
-                said.append((where, _rich(each)))
+            elif local(element) == "comment" and where not in replied:
+                said.append((where, _rich(element)))
     return [f"Comment on {where}: {text}" for where, text in said if text]

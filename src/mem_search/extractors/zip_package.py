@@ -98,8 +98,8 @@ class Package:
 
     def matching(self, start: str, end: str = ".xml") -> list[str]:
         """Names of members, ``slide2`` before ``slide10``."""
-        found = [name for name in self.names if name.startswith(start) and name.endswith(end)]
-        return sorted(found, key=lambda name: (len(name), name))
+        names = [name for name in self.names if name.startswith(start) and name.endswith(end)]
+        return sorted(names, key=lambda name: (len(name), name))
 
     def targets(self, part: str) -> dict[str, tuple[str, str]]:
         """Id → (type, member) of the relations of a part of an Office file."""
@@ -107,13 +107,13 @@ class Package:
         rels = f"{folder}/_rels/{name}.rels"
         if rels not in self.names:
             return {}
-        found = {}
+        targets = {}
         for relation in self.xml(rels):
             if relation.get("TargetMode") != "External" and relation.get("Target"):
                 joined = posixpath.normpath(posixpath.join("/", folder, relation.get("Target")))
                 kind = str(relation.get("Type", "")).rpartition("/")[2]
-                found[relation.get("Id", "")] = (kind, joined.lstrip("/"))
-        return found
+                targets[relation.get("Id", "")] = (kind, joined.lstrip("/"))
+        return targets
 
     def properties(self) -> dict[str, Any]:
         """What an Office file says of itself: the arguments for ``Extracted``."""
@@ -186,16 +186,16 @@ def described(root: Any) -> dict[str, Any]:
         if text and not len(element):
             properties.setdefault(local(element).lower(), text)
     author = properties.get("creator") or properties.get("initial-creator") or ""
-    found: dict[str, Any] = {"title": properties.get("title", ""), "metadata": {}}
+    description: dict[str, Any] = {"title": properties.get("title", ""), "metadata": {}}
     if author:
-        found["metadata"]["author"] = author
+        description["metadata"]["author"] = author
     dates = ("created", "creation-date", "date", "modified")
     if (at := stated_date(*(properties.get(date, "") for date in dates))) is not None:
-        found["created_at"] = at
+        description["created_at"] = at
     if keywords := properties.get("keywords") or properties.get("keyword"):
         words = [word.strip() for word in keywords.replace(";", ",").split(",")]
-        found["tags"] = tuple(word for word in words if word and len(word) < 50)[:20]
-    return found
+        description["tags"] = tuple(word for word in words if word and len(word) < 50)[:20]
+    return description
 
 
 def stated_date(*said: str) -> int | None:

@@ -126,11 +126,11 @@ def prepare(draft: Draft) -> PreparedDraft:
         about = passages.summary(draft.text, _stated_summary(draft), len(cut))
         cut += (about,) if about else ()
     texts = [draft.text[passage.start : passage.end] for passage in cut]
-    title_parts, people = words.parts(draft.title), names_in(draft.metadata)
+    title_parts, people = words.extra_terms(draft.title), names_in(draft.metadata)
     # The hashes go to the full-text index only, so that a commit is found by its hash.
     once = [value.lower() for name, value in facets if name == "commit"]
     if isinstance(quoted := draft.metadata.get(ONLY_COPY), str):
-        once += [quoted, words.parts(quoted)]
+        once += [quoted, words.extra_terms(quoted)]
     if language:
         once.append(stems.mark(language))
     return PreparedDraft(
@@ -144,10 +144,10 @@ def prepare(draft: Draft) -> PreparedDraft:
                     [
                         title_parts,
                         each.above,
-                        words.parts(each.above),
-                        words.parts(text),
+                        words.extra_terms(each.above),
+                        words.extra_terms(text),
                         stems.of_text(f"{draft.title}\n{each.above}\n{text}", language),
-                        *((*once, words.parts(people)) if not each.ordinal else ()),
+                        *((*once, words.extra_terms(people)) if not each.ordinal else ()),
                     ],
                 )
             )
@@ -162,7 +162,7 @@ def prepare(draft: Draft) -> PreparedDraft:
         edges=edges_of(draft, facets, names, source_code=source_code),
         names=names,
         sketch=sketch(draft.title, draft.text),
-        phrases=shared_phrases.kept(draft.text) if draft.kind in HOLDINGS else (),
+        phrases=shared_phrases.sampled_phrases(draft.text) if draft.kind in HOLDINGS else (),
     )
 
 
@@ -208,7 +208,7 @@ def flagged(draft: Draft) -> Mapping[str, Any]:
     if len(text) > MAX_INSTRUCTION_CHARS:
         half = MAX_INSTRUCTION_CHARS // 2
         text = f"{text[:half]}\n{text[-half:]}"
-    flags = instructions.found(text)
+    flags = instructions.flags_in(text)
     others = {name: value for name, value in draft.metadata.items() if name != INSTRUCTION_LIKE}
     return {**others, INSTRUCTION_LIKE: list(flags)} if flags else others
 

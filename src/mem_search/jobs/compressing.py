@@ -137,7 +137,7 @@ def _is_supported(text: str, evidence: str) -> bool:
     """Whether all names and numbers of ``text`` stand in the evidence, and it orders nothing."""
     words = (word.strip(".,;:!?()[]{}<>`'\"").lower() for word in text.split())
     names = (word for word in words if any(c.isdigit() or c in "_/" for c in word))
-    return all(name in evidence for name in names) and not instructions.found(text)
+    return all(name in evidence for name in names) and not instructions.flags_in(text)
 
 
 def _joined(values: Iterable[str | list[str]]) -> str:

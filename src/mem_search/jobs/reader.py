@@ -367,7 +367,7 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
         return [source.locate(path)]
     if path:
         place = Path(spelled(Path(path).expanduser()))
-        names = [name] if name else _keepers(machine, place) or sources.at(place)
+        names = [name] if name else _keepers(machine, place) or sources.names_at(place)
         return [sources.by_name(each).locate(str(place)) for each in names]
     wanted = [sources.by_name(name)] if name else list(sources.installed())
     return [location for source in wanted for location in source.discover(machine)]

@@ -86,8 +86,8 @@ def real_path(handle: int, path: str | os.PathLike[str]) -> str:
     if IS_MACOS:
         import fcntl
 
-        found: bytes = fcntl.fcntl(handle, _F_GETPATH, bytes(_MAX_PATH_BYTES))
-        return os.fsdecode(found.partition(b"\0")[0])
+        raw_path: bytes = fcntl.fcntl(handle, _F_GETPATH, bytes(_MAX_PATH_BYTES))
+        return os.fsdecode(raw_path.partition(b"\0")[0])
     return os.path.realpath(path)
 
 

@@ -42,12 +42,12 @@ def type_at(folder: str, mounts: Iterable[tuple[str, str]] | None = None) -> str
             mounts = [(each.mountpoint, each.fstype) for each in psutil.disk_partitions(all=True)]
         except (OSError, psutil.Error):  # no list of mounts in this place, as without /proc
             return ""
-    found, length = "", -1
+    file_system, length = "", -1
     for place, kind in mounts:
         below = folder == place or folder.startswith(f"{place.rstrip('/')}/")
         if below and len(place) >= length:  # of two at one place, the later one covers the other
-            found, length = kind, len(place)
-    return found
+            file_system, length = kind, len(place)
+    return file_system
 
 
 def is_network(kind: str) -> bool:

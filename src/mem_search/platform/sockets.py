@@ -71,10 +71,10 @@ def owner_of_unix(connected: socket.socket) -> int | None:
     try:
         if IS_LINUX:
             peer = socket.SO_PEERCRED  # type: ignore[attr-defined,unused-ignore]
-            found = connected.getsockopt(socket.SOL_SOCKET, peer, struct.calcsize("iII"))
-            return int(struct.unpack("iII", found)[1])
-        found = connected.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
-        version, user = _XUCRED.unpack_from(found)
+            credentials = connected.getsockopt(socket.SOL_SOCKET, peer, struct.calcsize("iII"))
+            return int(struct.unpack("iII", credentials)[1])
+        credentials = connected.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, 76)
+        version, user = _XUCRED.unpack_from(credentials)
     except (OSError, struct.error):
         return None
     return int(user) if version == 0 else None
@@ -89,24 +89,24 @@ def packed(text: str) -> bytes:
 
 def owner_of_socket(ends: Ends) -> int | None:
     """The user of the process that holds the TCP socket with these ends; None without one."""
-    found = found_socket(ends)
+    tcp_socket = find_socket(ends)
     # A placeholder (TIME_WAIT, a socket whose process is gone) has neither inode nor user: it
     # would be root's.
-    if found is None or not found.inode or found.state not in HELD_STATES:
+    if tcp_socket is None or not tcp_socket.inode or tcp_socket.state not in HELD_STATES:
         return None
-    return found.user
+    return tcp_socket.user
 
 
-def found_socket(ends: Ends) -> TcpSocket | None:
+def find_socket(ends: Ends) -> TcpSocket | None:
     try:
-        found = _asked(ends)
+        tcp_socket = _asked(ends)
         # The other end is there as well: a kernel that finds neither has no sock_diag for TCP.
-        answers = found is not None or _asked((*ends[2:], *ends[:2])) is not None
+        answers = tcp_socket is not None or _asked((*ends[2:], *ends[:2])) is not None
     except OSError:  # it has none at all, or may not be asked
         answers = False
     if not answers:
-        found = next((each for each in _tables() if each.ends == ends), None)
-    return found if found is not None and found.ends == ends else None
+        tcp_socket = next((each for each in _tables() if each.ends == ends), None)
+    return tcp_socket if tcp_socket is not None and tcp_socket.ends == ends else None
 
 
 def _asked(ends: Ends) -> TcpSocket | None:

@@ -129,7 +129,7 @@ def caution_if(is_instruction: bool) -> str | None:
 
 def marked(text: str) -> str:
     """``text`` as it is, or with a mark if it reads like instructions: for values beside a text."""
-    return fenced_title(text) if instructions.found(text) else text
+    return fenced_title(text) if instructions.flags_in(text) else text
 
 
 def without_title(text: str, title: str) -> str:

@@ -62,7 +62,7 @@ def plain_name(name: str, instead: str = "this project") -> str:
     path stays as filters take it: ``api (work/api)``.
     """
     folder, path = folder_name(name), path_in(name)
-    is_apart = path.endswith(f"/{folder}") and not instructions.found(one_line(name))
+    is_apart = path.endswith(f"/{folder}") and not instructions.flags_in(one_line(name))
     if is_apart and plain_name(path) == path:
         return name
     folded = unicodedata.normalize("NFKD", name)
@@ -77,7 +77,7 @@ def plain_name(name: str, instead: str = "this project") -> str:
         or any(each.isalpha() and not each.isascii() for each in letters)
         or len(parts) > _MAX_WORDS
         or any(len(each) > _MAX_WORD for each in parts)
-        or any(map(instructions.found, (one_line(name), " ".join(parts))))
+        or any(map(instructions.flags_in, (one_line(name), " ".join(parts))))
         or disguises.is_order(_words_of(slug))
     )
     if says_more:
@@ -127,7 +127,7 @@ def _harmless_value(value: Any, name: str) -> Any:
         case list():  # concepts, files and facts: one that hides something is no name
             return [
                 plain_name(each, "name")
-                if isinstance(each, str) and (_hides(each) or instructions.found(one_line(each)))
+                if isinstance(each, str) and (_hides(each) or instructions.flags_in(one_line(each)))
                 else _harmless_value(each, name)
                 for each in value
             ]
@@ -149,4 +149,4 @@ def _harmless_text(text: str) -> str:
 
 def _plain_if_instruction(match: re.Match[str]) -> str:
     words = " ".join(_PARTS.findall(match[0]))
-    return plain_name(match[0], "name") if instructions.found(words) else match[0]
+    return plain_name(match[0], "name") if instructions.flags_in(words) else match[0]

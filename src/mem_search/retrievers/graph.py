@@ -22,7 +22,7 @@ RESTART: Final = 0.5
 STEPS: Final = 12
 
 
-def arrivals(
+def random_walk(
     ties: Mapping[tuple[int, int], float],
     seeds: Mapping[int, float],
     *,
@@ -54,7 +54,7 @@ def arrivals(
     return dict(zip(numbers, arrived.tolist(), strict=True))
 
 
-def combined(edges: Iterable[Edge]) -> dict[tuple[int, int], float]:
+def edge_strengths(edges: Iterable[Edge]) -> dict[tuple[int, int], float]:
     """(smaller, larger number) → strength of all their ties together, in (0, 1]."""
     left: dict[tuple[int, int], float] = {}
     for edge in edges:
@@ -93,7 +93,7 @@ def expand(
     if not seeds:
         return Expansion({}, GraphWalk({}, ()), {})
     walk = snapshot.walk(list(seeds), depth, filters, relations)
-    shares = arrivals(combined(walk.edges), seeds)
+    shares = random_walk(edge_strengths(walk.edges), seeds)
     # A step more than the walk is deep cannot be told from noise: leave out what got nothing.
     most = max(shares.values(), default=0.0)
     scores = {number: share / most for number, share in shares.items() if share > 0}

@@ -321,7 +321,7 @@ class VectorRetriever:
     async def _joined(
         self, nearest: BestPassages, passages: Numbers, cosines: Values
     ) -> BestPassages:
-        """``found`` with further passages."""
+        """``nearest`` with further passages."""
         passages = np.concatenate([nearest.passages, passages])
         scores = np.concatenate([nearest.scores, cosines])
         return (await self._store.passage_columns(passages)).best(scores)

@@ -145,19 +145,18 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
         for each in result.passages
         if each.start < len(record.text)
     ]  # fmt: skip
-    counted = [(matcher.count_in(found.text), found, passage) for found, passage in others]
+    counted = [(matcher.count_in(excerpt.text), excerpt, passage) for excerpt, passage in others]
     ranked = sorted((item for item in counted if item[0]), key=lambda item: -item[0])
     taken = [_snippet_span(result)] if best.text else []
-    for _, found, passage in ranked:
+    for _, excerpt, passage in ranked:
         if len(taken) == MAX_ANNOTATIONS:
             break
-        if all(found.end <= other.start or other.end <= found.start for other in taken):
+        if all(excerpt.end <= other.start or other.end <= excerpt.start for other in taken):
             of = (passage.start, passage.page, passage.above)
-            page, heading = place_in(record.text, of, found.start + length // 6)
-            taken.append(_span(record, found.start, found.end, page, heading))
+            page, heading = place_in(record.text, of, excerpt.start + length // 6)
+            taken.append(_span(record, excerpt.start, excerpt.end, page, heading))
     return tuple(
-        Annotation(found, str(record.ref), _surroundings(record.text, found, words))
-        for found in taken
+        Annotation(span, str(record.ref), _surroundings(record.text, span, words)) for span in taken
     )
 
 

@@ -12,51 +12,51 @@ from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.text.record_ids import ALIASED, RecordId, is_of_default_store
 
 
-async def open_record(store: SearchStore, called: RecordId, field: str = "ref") -> RecordWithLinks:
-    """The record that ``called`` means, with its links.
+async def open_record(store: SearchStore, ref: RecordId, field: str = "ref") -> RecordWithLinks:
+    """The record that ``ref`` means, with its links.
 
     Raises NotFound naming ``field``; InputError for an unknown kind, and for an alias that records
     of several stores have.
     """
-    opened, others = await store.read(_looked_up, called)
-    if called.commit:
+    opened, others = await store.read(_looked_up, ref)
+    if ref.commit:
         if len(opened) == 1:
             return opened[0]
         if not opened:
             raise NotFound(
-                f"no commit here begins with {called.commit};"
+                f"no commit here begins with {ref.commit};"
                 " read its repository: mem-search sync git",
                 field=field,
             )
         refs = ", ".join(str(record.ref) for record, _ in opened)
-        raise InputError(f"several commits begin with {called.commit}: open {refs}", field=field)
-    if called.alias:
+        raise InputError(f"several commits begin with {ref.commit}: open {refs}", field=field)
+    if ref.alias:
         if not opened:
             raise NotFound(
-                f"no record of {ALIASED} has the id {called};"
+                f"no record of {ALIASED} has the id {ref};"
                 f" read its store again: mem-search sync {ALIASED}",
                 field=field,
             )
         if len(opened) > 1:
             refs = ", ".join(str(record.ref) for record, _ in opened)
-            raise InputError(f"{called} is in several {ALIASED} stores: open {refs}", field=field)
+            raise InputError(f"{ref} is in several {ALIASED} stores: open {refs}", field=field)
         return opened[0]
     kinds = installed_kinds()
-    if called.foreign:
-        kinds.check(Ref(called.kind, 0), field)
-        raise NotFound(f"no record has the id {called}; ids here end in a number", field=field)
-    if called.kind and (not opened or opened[0][0].kind != called.kind):
-        kinds.check(Ref(called.kind, called.number), field)
+    if ref.foreign:
+        kinds.check(Ref(ref.kind, 0), field)
+        raise NotFound(f"no record has the id {ref}; ids here end in a number", field=field)
+    if ref.kind and (not opened or opened[0][0].kind != ref.kind):
+        kinds.check(Ref(ref.kind, ref.number), field)
     hint = "".join(
-        f"; {ALIASED}'s own is {called.as_alias}, here {record.ref}" for record, _ in others
+        f"; {ALIASED}'s own is {ref.as_alias}, here {record.ref}" for record, _ in others
     )
     if not opened:
-        raise NotFound(f"no record has the number {called.number}{hint}", field=field)
+        raise NotFound(f"no record has the number {ref.number}{hint}", field=field)
     record, links = opened[0]
-    if called.kind and record.kind != called.kind:
+    if ref.kind and record.kind != ref.kind:
         label = kinds.get(record.kind).label
         raise NotFound(
-            f"number {called.number} is of the kind {label}, not {called.kind};"
+            f"number {ref.number} is of the kind {label}, not {ref.kind};"
             f" open {record.ref} (HTTP: /api/records/{record.ref}){hint}",
             field=field,
         )
@@ -71,15 +71,15 @@ async def open_records(
 
 
 def _looked_up(
-    snapshot: SearchSnapshot, called: RecordId
+    snapshot: SearchSnapshot, ref: RecordId
 ) -> tuple[list[RecordWithLinks], list[RecordWithLinks]]:
-    """What ``called`` means; and what another program means by it, where it opens nothing here."""
-    if called.alias or called.foreign or called.commit:
-        return _chosen(snapshot, called), []
-    opened = snapshot.records_with_links([called.number])
-    if opened and called.kind in ("", opened[0][0].kind):
+    """What ``ref`` means; and what another program means by it, where it opens nothing here."""
+    if ref.alias or ref.foreign or ref.commit:
+        return _chosen(snapshot, ref), []
+    opened = snapshot.records_with_links([ref.number])
+    if opened and ref.kind in ("", opened[0][0].kind):
         return opened, []
-    alias = called.as_alias
+    alias = ref.as_alias
     return opened, _chosen(snapshot, RecordId(alias=alias))[:1] if alias else []
 
 
@@ -97,8 +97,8 @@ def _all_looked_up(
     return [*opened.values()], [*missing]
 
 
-def _chosen(snapshot: SearchSnapshot, called: RecordId) -> list[RecordWithLinks]:
-    """The records that ``called`` means. Of several, the one of the usual store."""
-    opened = snapshot.records_with_links(snapshot.records_called([called])[0])
+def _chosen(snapshot: SearchSnapshot, ref: RecordId) -> list[RecordWithLinks]:
+    """The records that ``ref`` means. Of several, the one of the usual store."""
+    opened = snapshot.records_with_links(snapshot.records_called([ref])[0])
     usual = [each for each in opened if is_of_default_store(each[0].source_id)]
     return usual if len(usual) == 1 else opened

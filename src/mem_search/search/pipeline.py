@@ -52,9 +52,9 @@ from mem_search.search.ranking import (
     rank,
     run_legs,
 )
-from mem_search.search.reranking import Reranking, reads_again, texts_read, with_first_hits
+from mem_search.search.reranking import Reranking, is_reranked, texts_to_rerank, with_first_hits
 from mem_search.search.respelling import Near, respelled, respelled_alone
-from mem_search.search.sparse import weigh
+from mem_search.search.sparse import encode_question
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.installed import LEFT_OUT
 from mem_search.search.stages.ordering import in_field_order
@@ -85,7 +85,7 @@ CLOUD = 40
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _Outcome:
     """The results of the page, best first, and how they were ``ranked``."""
 
     results: tuple[Result, ...] = ()
@@ -135,43 +135,43 @@ class SearchPipeline:
         if question.text.strip() not in ("", EVERYTHING) and not by_filters:
             if query.match == "all":
                 question = replace(question, filters=demanding_every_word(question))
-            found = await self._rank(query, question)
+            outcome = await self._rank(query, question)
         else:
-            found = await self._store.read(_browse, query, question)
-        ranked = found.ranked
+            outcome = await self._store.read(_browse, query, question)
+        ranked = outcome.ranked
         if not ranked.counts and (read := filters_read(analyzed)):
             # What a question names is a reading: where it leaves nothing, the words count.
             words = tuple(dict.fromkeys((*request.as_words, *(each.part for each in read))))
             page = await self.search(replace(request, as_words=words))
-            if page.total or (page.results and not found.results):
+            if page.total or (page.results and not outcome.results):
                 said = ", ".join(f"“{each.phrase}” ({each.filter})" for each in read)
                 notice = f"nothing matches with {said} read as a filter; its words are looked for"
                 report = replace(page.report, notices=(*page.report.notices, notice))
                 return replace(page, request=request, report=report)
-        if looked_for := {**found.beside, **found.near}:
+        if looked_for := {**outcome.beside, **outcome.near}:
             near = tuple((word, tuple(words)) for word, words in looked_for.items())
             analyzed = replace(analyzed, near=(*analyzed.near, *near))
         corpus = await self._store.corpus()
         since = corpus.waiting_since
         return SearchPage(
             request=request,
-            results=found.results,
+            results=outcome.results,
             total=sum(ranked.counts.values()),
             counts=ranked.counts,
             folded=ranked.folded,
             weaker=ranked.weaker,
-            graph=found.graph,
+            graph=outcome.graph,
             facets=ranked.facets,
             filters=question.filters,
             report=SearchReport(
                 requested=query.mode,
-                realised=found.realised,  # type: ignore[arg-type]
-                legs=found.legs,
+                realised=outcome.realised,  # type: ignore[arg-type]
+                legs=outcome.legs,
                 coverage=corpus.coverage,
                 index_age_s=0.0 if since is None else max(0.0, time.time() - since / 1000),
                 took_ms=ms(started),
                 stage_ms=ranked.stage_ms,
-                notices=tuple(_notices(query, found, corpus.coverage)),
+                notices=tuple(_notices(query, outcome, corpus.coverage)),
                 analyzed=analyzed,
                 answerable=ranked.is_answered,
                 missing=ranked.missing,
@@ -188,7 +188,7 @@ class SearchPipeline:
         """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""
         return await filters_of(self._store, request, self._kinds)
 
-    async def _rank(self, query: SearchRequest, question: Question) -> _Found:
+    async def _rank(self, query: SearchRequest, question: Question) -> _Outcome:
         if query.fusion is None:
             legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         else:  # all of them, where only the graph counts: it must start somewhere
@@ -199,7 +199,7 @@ class SearchPipeline:
         question, beside = await self._store.read(word_parts.with_others, question, query.text)
         if query.mode == "vector":
             question, near = await self._store.read(respelled_alone, question)
-        weighing = asyncio.create_task(weigh(self._sparse, query, question.text))
+        weighing = asyncio.create_task(encode_question(self._sparse, query, question.text))
         answers = await run_legs(self._store, legs, question, depth)
         again = False
         for answer in answers:
@@ -215,7 +215,7 @@ class SearchPipeline:
         if not rankings:
             raise no_answer(answers)
         traits = self._kinds.ranking
-        reranks = self._reranking is not None and reads_again(query, question)
+        reranks = self._reranking is not None and is_reranked(query, question)
         asked = with_first_hits(query) if reranks else query
         named: list[Ranking] = []
         if question.times or question.lifts:
@@ -228,30 +228,32 @@ class SearchPipeline:
         stages = self._stages
         if query.fusion is not None:
             fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
-        found = await self._store.read(_ranked, answered, rankings, fusion, stages, reranks)
-        reach = query.offset + query.limit + found.ranked.folded
-        if reach > depth and found.ranked.beyond and query.order == "relevance":
+        outcome = await self._store.read(_ranked, answered, rankings, fusion, stages, reranks)
+        reach = query.offset + query.limit + outcome.ranked.folded
+        if reach > depth and outcome.ranked.beyond and query.order == "relevance":
             further = await _further(question, answers, reach)
-            found = await self._store.read(_ranked, answered, further, fusion, stages, reranks)
+            outcome = await self._store.read(_ranked, answered, further, fusion, stages, reranks)
         if reranks:
-            found = await self._reranked(query, question, found)
+            outcome = await self._reranked(query, question, outcome)
         return replace(
-            found,
-            legs=(*[answer.report for answer in answers], *found.legs),
+            outcome,
+            legs=(*[answer.report for answer in answers], *outcome.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
             near=near,
             beside=word_parts.meant(beside),
         )
 
-    async def _reranked(self, query: SearchRequest, question: Question, found: _Found) -> _Found:
+    async def _reranked(
+        self, query: SearchRequest, question: Question, outcome: _Outcome
+    ) -> _Outcome:
         if self._reranking is None:
-            return found
-        hits, notice = found.ranked.page, ""
-        if len(found.texts) > 1:
-            hits, notice = await self._reranking.order(question.text, hits, found.texts)
+            return outcome
+        hits, notice = outcome.ranked.page, ""
+        if len(outcome.texts) > 1:
+            hits, notice = await self._reranking.order(question.text, hits, outcome.texts)
         page = hits[query.offset : query.offset + query.limit]
         results = await self._store.read(_hydrate, query, page, question.words.all)
-        return replace(found, results=results, notice=notice)
+        return replace(outcome, results=results, notice=notice)
 
 
 async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
@@ -265,10 +267,10 @@ async def _further(question: Question, answers: Sequence[LegAnswer], reach: int)
     )
 
 
-def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Found:
+def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Outcome:
     """A request of filters alone: all records that pass, by date, with score 0."""
     if query.fusion is not None and query.fusion.min_score > 0:
-        return _Found()
+        return _Outcome()
     filters, sort = question.filters, query.sort
     order: Order = "date_asc" if query.order == "date_asc" else "date_desc"
     counts = snapshot.counts(filters)
@@ -286,7 +288,7 @@ def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) 
     hits = [Hit(number, 0.0) for number in numbers]
     facets = count_facets(snapshot, query, snapshot.matching(filters)) if query.facets else {}
     ranked = replace(NOT_RANKED, counts=counts, facets=facets)
-    return _Found(_hydrate(snapshot, query, hits, question.words.all), ranked)
+    return _Outcome(_hydrate(snapshot, query, hits, question.words.all), ranked)
 
 
 def _ranked(
@@ -296,7 +298,7 @@ def _ranked(
     fusion: Fusion,
     stages: Sequence[Stage],
     reranks: bool = False,
-) -> _Found:
+) -> _Outcome:
     """Everything after the legs, in one read: a switch between threads costs as much as a stage.
 
     With ``reranks`` it ends before the results, with the texts that a reranker reads.
@@ -310,10 +312,10 @@ def _ranked(
             snapshot.relationships(numbers, answered.question.filters),
         )
     words = answered.question.words.all
-    return _Found(
+    return _Outcome(
         results=() if reranks else _hydrate(snapshot, answered.request, ranked.page, words),
         ranked=ranked,
-        texts=texts_read(snapshot, ranked.page) if reranks else (),
+        texts=texts_to_rerank(snapshot, ranked.page) if reranks else (),
         legs=ranked.reports,
         graph=picture,
     )
@@ -365,30 +367,30 @@ def _hydrate(
     return tuple(results)
 
 
-def _notices(query: SearchRequest, found: _Found, coverage: float) -> list[str]:
+def _notices(query: SearchRequest, outcome: _Outcome, coverage: float) -> list[str]:
     """The notices of the reply."""
-    answered = [_FOUND_BY.get(leg.name, leg.name) for leg in found.legs if leg.state != "failed"]
+    legs, ranked = outcome.legs, outcome.ranked
+    answered = [_FOUND_BY.get(leg.name, leg.name) for leg in legs if leg.state != "failed"]
     notices = [
         f"{leg.name} search did not answer ({leg.detail});"
         f" results are found by {' and '.join(answered)} alone"
-        for leg in found.legs
+        for leg in legs
         if leg.state == "failed"
     ]
-    notices += [leg.detail for leg in found.legs if leg.detail.startswith(LEFT_OUT)]
-    notices += [f"sparse scores are off: {leg.detail}" for leg in found.legs if leg.state == "off"]
-    notices += [found.notice] if found.notice else []
-    ranked = found.ranked
-    if not ranked.is_answered and found.results and not ranked.counts:
+    notices += [leg.detail for leg in legs if leg.detail.startswith(LEFT_OUT)]
+    notices += [f"sparse scores are off: {leg.detail}" for leg in legs if leg.state == "off"]
+    notices += [outcome.notice] if outcome.notice else []
+    if not ranked.is_answered and outcome.results and not ranked.counts:
         said = " or ".join(f"“{word}”" for word in ranked.missing)
         mentions = f"mentions {said}" if said else "answers this question"
         notices.append(f"no record {mentions}{NEAREST_SHOWN}")
-    elif found.near:
-        notices.append(respelling.notice(found.near))
-    if found.beside and found.results:
-        notices.append(word_parts.notice(found.beside))
-    if query.fusion is not None and not found.legs:
+    elif outcome.near:
+        notices.append(respelling.notice(outcome.near))
+    if outcome.beside and outcome.results:
+        notices.append(word_parts.notice(outcome.beside))
+    if query.fusion is not None and not legs:
         notices.append("the request has only filters: newest first, without scores")
-    if coverage < 1 and any(leg.name == "vector" for leg in found.legs):
+    if coverage < 1 and any(leg.name == "vector" for leg in legs):
         notices.append(
             f"{coverage:.1%} of the store is in the vector index so far;"
             " the words of all of it are searched"

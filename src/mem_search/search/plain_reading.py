@@ -69,13 +69,13 @@ class PlainReading:
 def read(
     snapshot: SearchSnapshot,
     text: str,
-    found: Sequence[Named],
+    mentions: Sequence[Named],
     fields: Fields,
     filters: Filters,
     *,
     may_list: bool,
 ) -> PlainReading | None:
-    """The reading of ``found`` in ``text`` within ``filters``; None where nothing is read.
+    """The reading of ``mentions`` in ``text`` within ``filters``; None where nothing is read.
 
     A question of nothing but a kind and a person, or a fact, lists all such records. So does one
     of nothing but a kind with ``may_list``, or where no record has its words, and one of a fact and
@@ -83,7 +83,7 @@ def read(
     """
     conditions = [
         (each, condition)
-        for named in found
+        for named in mentions
         for each, condition in _condition(snapshot, named, fields)
         if snapshot.matches_any(_within(filters, [condition]))
     ]

@@ -50,7 +50,7 @@ async def understand_query(
         now = now.astimezone()
     scopes = {}
     if "scope:" in request.text.lower():
-        scopes = await named(store, now, kinds)
+        scopes = await named_scopes(store, now, kinds)
     # Weights of the caller alone decide the order of a weighted search.
     in_words = times and request.fusion is None
     times = in_words and {"time", "all"}.isdisjoint(request.as_words)
@@ -231,7 +231,7 @@ async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKin
         asked += _narrowings(request)
     if request.where:
         now = request.asked_at or datetime.now().astimezone()
-        scopes = await named(store, now, kinds) if "scope" in request.where else {}
+        scopes = await named_scopes(store, now, kinds) if "scope" in request.where else {}
         fields = Fields(kinds, now, now.tzinfo or cast(tzinfo, now.astimezone().tzinfo), scopes)
         asked += [fields.asked(name, values) for name, values in request.where.items()]
     if request.scope:
@@ -269,7 +269,7 @@ def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
     return AnyOf((others, Condition(f"{facet}:{values[0]}", (own,))))
 
 
-async def named(store: SearchStore, now: datetime, kinds: KnownKinds) -> dict[str, Demand]:
+async def named_scopes(store: SearchStore, now: datetime, kinds: KnownKinds) -> dict[str, Demand]:
     """The scopes that a question may name, lower-case."""
     return {
         scope.name.lower(): demand_of(scope.filter, now, kinds)

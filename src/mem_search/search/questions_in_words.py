@@ -155,8 +155,8 @@ async def _led(
     asked = related_questions.find(request.text)
     if asked is None or (dated and asked.step in ("next", "previous")):  # "before November"
         return None
-    found = await store.read(related_records.find, asked, filters)
-    return (asked, found) if found else None
+    related = await store.read(related_records.find, asked, filters)
+    return (asked, related) if related else None
 
 
 def _with_related(
@@ -165,16 +165,16 @@ def _with_related(
     analyzed: Analyzed,
     led: tuple[RelatedQuestion, RelatedRecords],
 ) -> tuple[Question, Analyzed]:
-    asked, found = led
-    refs = " OR ".join(str(each.ref) for each in found.answers)
-    reading = FoundFilter(f"{asked.phrase} {found.beside.ref}", refs, "relation", "lift")
+    asked, related = led
+    refs = " OR ".join(str(each.ref) for each in related.answers)
+    reading = FoundFilter(f"{asked.phrase} {related.beside.ref}", refs, "relation", "lift")
     whole = words.read(request.text)  # "before the move" names no time
     question = replace(
         question,
         text=request.text,
         words=whole,
         times=(),
-        related=tuple(each.number for each in found.answers),
+        related=tuple(each.number for each in related.answers),
     )
     analyzed = replace(
         analyzed, text=request.text, words=(*whole.words, *whole.cjk), dates=(),
@@ -193,13 +193,13 @@ async def _at_moment(
         return question, analyzed
     read_as = dates.local_range(span, cast(tzinfo, now.tzinfo), now)
     date = FoundDate(moment.phrase, span, "lift", read_as)
-    found = words.read(rest)
+    rest_words = words.read(rest)
     return (
-        replace(question, text=rest, words=found, times=(*question.times, span)),
+        replace(question, text=rest, words=rest_words, times=(*question.times, span)),
         replace(
             analyzed,
             text=rest,
-            words=(*found.words, *found.cjk),
+            words=(*rest_words.words, *rest_words.cjk),
             dates=(*analyzed.dates, date),
         ),
     )
@@ -220,11 +220,11 @@ def _lightened(
     kept = tuple(word for word in question.words.words if word not in light)
     if not light or not (kept or question.words.cjk or question.words.phrases):
         return question, analyzed
-    found = replace(question.words, words=kept)
+    kept_words = replace(question.words, words=kept)
     text = " ".join(_kept_text(question.text, light))
     return (
-        replace(question, words=found, text=text, naming=question.naming | light),
-        replace(analyzed, text=text, words=(*kept, *found.cjk)),
+        replace(question, words=kept_words, text=text, naming=question.naming | light),
+        replace(analyzed, text=text, words=(*kept, *kept_words.cjk)),
     )
 
 
@@ -234,13 +234,13 @@ def _kept_text(text: str, light: frozenset[str]) -> Iterator[str]:
 
 def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
     text = question.text
-    found = [*plain_words.find(text, kinds.vocabulary), *exclusions.find(text)]
+    mentions = [*plain_words.find(text, kinds.vocabulary), *exclusions.find(text)]
     if question.times and (listed := plain_words.listed_in(text, kinds.vocabulary)):
-        found = [listed]
-    found = found or plain_reading.sort_in(text)
+        mentions = [listed]
+    mentions = mentions or plain_reading.sort_in(text)
     return [
         named
-        for named in (*found, *translation.named_in(request.translated, text, found))
+        for named in (*mentions, *translation.named_in(request.translated, text, mentions))
         if {named.part, "all"}.isdisjoint(request.as_words)
     ]
 

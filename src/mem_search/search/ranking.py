@@ -128,11 +128,11 @@ def rank(
     if not options.facets:
         return ranked
     if state.filters_decide:
-        found = snapshot.matching(leg_results.question.filters)
+        numbers = snapshot.matching(leg_results.question.filters)
     else:
         beyond = NO_NUMBERS if state.beyond is None else state.beyond.records
-        found = np.concatenate([state.union.records[state.rows], beyond])
-    return replace(ranked, facets=count_facets(snapshot, options, found))
+        numbers = np.concatenate([state.union.records[state.rows], beyond])
+    return replace(ranked, facets=count_facets(snapshot, options, numbers))
 
 
 def count_facets(
@@ -277,7 +277,7 @@ def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
 
     Each record appears once, with the passage of the first leg that lists it.
     """
-    found = NO_CANDIDATES
+    candidates = NO_CANDIDATES
     for ranking in rankings:
         best = ranking.candidates
         if len(best) > depth:
@@ -285,8 +285,8 @@ def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
             for kind in np.unique(best.kinds[depth:]):
                 chosen[np.flatnonzero(best.kinds == kind)[: depth // 10]] = True
             best = best.taken(chosen)
-        found = found.joined(best)
-    return found
+        candidates = candidates.joined(best)
+    return candidates
 
 
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:

@@ -56,16 +56,16 @@ class RelatedRecords:
 
 
 def find(
-    snapshot: SearchSnapshot, asked: RelatedQuestion, filters: Filters
+    snapshot: SearchSnapshot, question: RelatedQuestion, filters: Filters
 ) -> RelatedRecords | None:
-    """The records to which ``asked`` leads within ``filters``; None where it leads nowhere."""
-    for number in _described(snapshot, asked.anchor, filters):
+    """The records to which ``question`` leads within ``filters``; None where it leads nowhere."""
+    for number in _described(snapshot, question.anchor, filters):
         record = snapshot.records([number]).get(number)
         if record is None:
             continue
-        numbers = dict.fromkeys(_STEPS[asked.step](snapshot, record, asked, filters))
-        found = snapshot.records([*numbers][:MAX_ANSWERS])
-        answers = tuple(found[each] for each in numbers if each in found)
+        numbers = dict.fromkeys(_STEPS[question.step](snapshot, record, question, filters))
+        records = snapshot.records([*numbers][:MAX_ANSWERS])
+        answers = tuple(records[each] for each in numbers if each in records)
         if answers:
             return RelatedRecords(record, answers)
     return None
@@ -123,20 +123,20 @@ def _over(*relations: str, outward: bool) -> _Leads:
 
 
 def _fix(
-    snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+    snapshot: SearchSnapshot, record: Record, question: RelatedQuestion, filters: Filters
 ) -> Iterator[int]:
     """What says that it fixes the record; else the first fix of the same files after it."""
-    yield from _over("fixes", outward=False)(snapshot, record, asked, filters)
-    yield from _over("caused_by", outward=True)(snapshot, record, asked, filters)
+    yield from _over("fixes", outward=False)(snapshot, record, question, filters)
+    yield from _over("caused_by", outward=True)(snapshot, record, question, filters)
     for later in _later(snapshot, record, record.metadata.get("files_modified"), filters):
         if _FIXING.search(later.title) or later.metadata.get("type") == "bugfix":
             yield later.number
 
 
 def _file(
-    snapshot: SearchSnapshot, record: Record, asked: RelatedQuestion, filters: Filters
+    snapshot: SearchSnapshot, record: Record, question: RelatedQuestion, filters: Filters
 ) -> Iterator[int]:
-    yield from (each.number for each in _later(snapshot, record, [asked.more], filters))
+    yield from (each.number for each in _later(snapshot, record, [question.more], filters))
 
 
 def _later(

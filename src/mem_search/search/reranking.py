@@ -87,7 +87,7 @@ def open_reranking(settings: Settings) -> Reranking | None:
     return Reranking(reranker, seconds)
 
 
-def reads_again(query: SearchRequest, question: Question) -> bool:
+def is_reranked(query: SearchRequest, question: Question) -> bool:
     """Whether the page has hits that are read again: not of research, which is repeatable."""
     return (
         query.order == "relevance"
@@ -102,7 +102,7 @@ def with_first_hits(query: SearchRequest) -> SearchRequest:
     return replace(query, offset=0, limit=max(TOP, query.offset + query.limit))
 
 
-def texts_read(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
+def texts_to_rerank(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
     """Title and matching passage of each of the first hits; "" of one that was deleted since it was
     ranked.
     """

@@ -123,14 +123,14 @@ class ScopedSnapshot:
         raise self._scope.refused(name)
 
     def records_with_words(self, query: WordQuery) -> Numbers:
-        found = self._snapshot.records_with_words(query)
-        return found[are_among(found, self._scope.inside)]
+        numbers = self._snapshot.records_with_words(query)
+        return numbers[are_among(numbers, self._scope.inside)]
 
     def passages_with(self, words: Sequence[str]) -> list[Numbers]:
-        return [self._inside(found) for found in self._snapshot.passages_with(words)]
+        return [self._inside(passages) for passages in self._snapshot.passages_with(words)]
 
     def holders_of(self, words: Sequence[str], most: int) -> list[int]:
-        return [min(most, len(found)) for found in self.passages_with(words)]
+        return [min(most, len(passages)) for passages in self.passages_with(words)]
 
     def _inside(self, passages: Numbers) -> Numbers:
         owners = self._snapshot.passage_columns(passages).records
@@ -141,8 +141,8 @@ class ScopedSnapshot:
         return {each: (each,) for each in wild if each.endswith("*") and "*" not in each[:-1]}
 
     def words_beginning_with(self, prefix: str, limit: int) -> list[tuple[str, int]]:
-        found = [word for word, _ in self._snapshot.words_beginning_with(prefix, limit)]
-        counted = [(word, len(self.records_with_words(known_word(word)))) for word in found]
+        words = [word for word, _ in self._snapshot.words_beginning_with(prefix, limit)]
+        counted = [(word, len(self.records_with_words(known_word(word)))) for word in words]
         return [each for each in counted if each[1]]
 
     def names_beginning_with(self, names: Names, prefix: str, limit: int) -> list[tuple[str, int]]:
@@ -153,20 +153,20 @@ class ScopedSnapshot:
         }.get(names)
         if within is None:  # a title is no filter
             return []
-        found = self._snapshot.names_beginning_with(names, prefix, limit)
-        counted = [(name, sum(self.counts(within(name)).values())) for name, _ in found]
+        matching = self._snapshot.names_beginning_with(names, prefix, limit)
+        counted = [(name, sum(self.counts(within(name)).values())) for name, _ in matching]
         return [each for each in counted if each[1]]
 
     def records(self, numbers: Sequence[int]) -> dict[int, Record]:
-        found = self._snapshot.records(self._scope.among(numbers))
-        return {number: self._scope.shown(record) for number, record in found.items()}
+        records = self._snapshot.records(self._scope.among(numbers))
+        return {number: self._scope.shown(record) for number, record in records.items()}
 
     def records_called(self, ids: Sequence[RecordId]) -> list[list[int]]:
-        return [self._scope.among(found) for found in self._snapshot.records_called(ids)]
+        return [self._scope.among(numbers) for numbers in self._snapshot.records_called(ids)]
 
     def records_with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
-        found = self._snapshot.records_with_links(self._scope.among(numbers))
-        return [(self._scope.shown(record), links) for record, links in found]
+        linked = self._snapshot.records_with_links(self._scope.among(numbers))
+        return [(self._scope.shown(record), links) for record, links in linked]
 
     def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
         return self._snapshot.labels(self._scope.among(numbers))
@@ -218,23 +218,23 @@ class ScopedRecords:
             return lambda *args, **named: self._shown(narrowed(*args, **named))
         raise self._scope.refused(name)
 
-    async def _shown(self, found: Any) -> Any:
-        return self._each(await found)
+    async def _shown(self, value: Any) -> Any:
+        return self._each(await value)
 
-    def _each(self, found: Any) -> Any:
-        if isinstance(found, Record):
-            return self._scope.shown(found)
-        if type(found) in (list, tuple):
-            return type(found)(map(self._each, found))
-        return found
+    def _each(self, value: Any) -> Any:
+        if isinstance(value, Record):
+            return self._scope.shown(value)
+        if type(value) in (list, tuple):
+            return type(value)(map(self._each, value))
+        return value
 
     async def fetch(self, numbers: Sequence[int]) -> dict[int, Record]:
-        found = await self._records.fetch(self._scope.among(numbers))
-        return {number: self._scope.shown(record) for number, record in found.items()}
+        records = await self._records.fetch(self._scope.among(numbers))
+        return {number: self._scope.shown(record) for number, record in records.items()}
 
     async def with_links(self, numbers: Sequence[int]) -> list[RecordWithLinks]:
-        found = await self._records.with_links(self._scope.among(numbers))
-        return cast(list[RecordWithLinks], self._each(found))
+        linked = await self._records.with_links(self._scope.among(numbers))
+        return cast(list[RecordWithLinks], self._each(linked))
 
 
 class ScopedGraph:

@@ -43,7 +43,7 @@ class SparseScores:
         return LegReport(LEG, "degraded", known, detail=detail)
 
 
-async def weigh(
+async def encode_question(
     model: SparseModel | None, request: SearchRequest, text: str
 ) -> SparseQuestion | None:
     """The question's vector, made in a thread while the legs search.
@@ -61,13 +61,13 @@ async def weigh(
         return SparseQuestion(problem=error.message)
 
 
-def _scored(given: RankingInput) -> SparseScores | None:
-    asked, passages = given.sparse, given.union.passages
-    if asked is None or len(given.legs) < 2:
+def _scored(inputs: RankingInput) -> SparseScores | None:
+    asked, passages = inputs.sparse, inputs.union.passages
+    if asked is None or len(inputs.legs) < 2:
         return None
     values = np.full(len(passages), np.nan)
     if not asked.problem:
-        held = given.snapshot.sparse_vectors(passages)
+        held = inputs.snapshot.sparse_vectors(passages)
         rows = [row for row, passage in enumerate(passages.tolist()) if passage in held]
         values[rows] = sparse.scores(asked.vector, [held[passages[row]] for row in rows])
     return SparseScores(values, asked.problem)

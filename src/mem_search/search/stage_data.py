@@ -70,13 +70,13 @@ class Named:
         return any(count for count, _ in self.held.values())
 
 
-def _named(given: RankingInput) -> Named:
+def _named(inputs: RankingInput) -> Named:
     """Those to which a question in two steps leads come first, and those whose id it names.
 
     A name of plain words counts beside other words only where few records hold it: ``real-time`` is
     ordinary language, ``rg-lto`` is not.
     """
-    snapshot, question = given.snapshot, given.question
+    snapshot, question = inputs.snapshot, inputs.question
     held: dict[int, tuple[int, int]] = {}
     asked: tuple[identifiers.Name, ...] = ()
     candidates = NO_CANDIDATES
@@ -106,7 +106,7 @@ def _named(given: RankingInput) -> Named:
 def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
     """The records within the filters that the question names by an id."""
     ids = record_ids.find(question.text)
-    numbers = [each for found in snapshot.records_called(ids) for each in found] if ids else []
+    numbers = [each for called in snapshot.records_called(ids) for each in called] if ids else []
     if not numbers:
         return NO_CANDIDATES
     named = distinct(np.array(numbers, np.int64))
@@ -138,11 +138,11 @@ def _with_rare_words(
         columns = snapshot.passage_columns(passages)
         within = are_among(columns.records, snapshot.matching(question.filters))
         columns = columns.taken((columns.records > 0) & within)
-        found = columns.best(np.zeros(len(columns.records))).candidates(RARE_HOLDERS + 1)
-        if len(found) <= RARE_HOLDERS:
-            for number in found.records.tolist():
+        holders = columns.best(np.zeros(len(columns.records))).candidates(RARE_HOLDERS + 1)
+        if len(holders) <= RARE_HOLDERS:
+            for number in holders.records.tolist():
                 rare[number] = (0, rare.get(number, (0, 0))[1] + 1)
-            candidates = candidates.joined(found)  # with the passage that has the word
+            candidates = candidates.joined(holders)  # with the passage that has the word
     return Named(candidates, {**rare, **held})
 
 
@@ -152,18 +152,18 @@ NAMED: Final = StageData("names", _named, NO_NAMES)
 declares it: without that stage the others see none."""
 
 
-def _whole(given: RankingInput) -> Numbers:
-    named = given.stored.of(NAMED)
+def _whole(inputs: RankingInput) -> Numbers:
+    named = inputs.stored.of(NAMED)
     holders = np.sort(named.candidates.records)
     if named.alone:
         return holders
-    having_all = _having_all(given)
+    having_all = _having_all(inputs)
     return distinct(np.concatenate([having_all, holders])) if len(holders) else having_all
 
 
-def _having_all(given: RankingInput) -> Numbers:
+def _having_all(inputs: RankingInput) -> Numbers:
     """Records that have every word of a question of few words, or all that it demands."""
-    question, rankings = given.question, given.rankings
+    question, rankings = inputs.question, inputs.rankings
     asked = question.words
     matched = [leg.matched.records for leg in rankings if len(leg.matched)]
     terms = len(asked.words) + len(asked.phrases) + len(asked.cjk) + len(asked.guessed)
@@ -171,7 +171,7 @@ def _having_all(given: RankingInput) -> Numbers:
     if not matched or (terms > MAX_SHORT_QUESTION_WORDS and not is_demanded):
         return NO_NUMBERS
     if terms > 1 and not is_demanded and (query := all_of(asked)) is not None:
-        having_all = given.snapshot.records_with_words(query)
+        having_all = inputs.snapshot.records_with_words(query)
         matched = [each[are_among(each, having_all)] for each in matched]
     return matched[0] if len(matched) == 1 else distinct(np.concatenate(matched))
 
@@ -204,8 +204,8 @@ SMALL_STORE = 100
 """Passages: with so many, a word that none has counts half of what it says in a large store."""
 
 
-def _covered(given: RankingInput) -> Covered | None:
-    question, snapshot = given.question, given.snapshot
+def _covered(inputs: RankingInput) -> Covered | None:
+    question, snapshot = inputs.question, inputs.snapshot
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
     typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
@@ -218,7 +218,7 @@ def _covered(given: RankingInput) -> Covered | None:
     if not groups:
         return None
     having = iter(snapshot.passages_with([word for group in groups for word in group]))
-    size, passages = snapshot.corpus().size, given.union.passages
+    size, passages = snapshot.corpus().size, inputs.union.passages
     total, unknown, missing = 0.0, 0.0, []
     shares = np.zeros(len(passages))
     asks_alone = all(map(_ASKING.issuperset, groups))
@@ -230,8 +230,8 @@ def _covered(given: RankingInput) -> Covered | None:
         rarity = math.log((size + 1) / (count + 0.5))
         total += rarity
         if count:
-            found = np.any([are_among(passages, each) for each in holders], axis=0)
-            shares += rarity * found
+            is_held = np.any([are_among(passages, each) for each in holders], axis=0)
+            shares += rarity * is_held
         else:
             unknown += rarity
             missing.append(group[0])
@@ -250,12 +250,12 @@ COVERED: Final[StageData[Covered | None]] = StageData("covered", _covered, None)
 """What the passages have of the question; None where it has no words of its own."""
 
 
-def _guessed(given: RankingInput) -> tuple[Numbers, Numbers] | None:
-    if not given.question.words.untyped:
+def _guessed(inputs: RankingInput) -> tuple[Numbers, Numbers] | None:
+    if not inputs.question.words.untyped:
         return None
-    asked = any_of(replace(given.question.words, guessed=(), others=()))
-    typed = NO_NUMBERS if asked is None else given.snapshot.records_with_words(asked)
-    matched = [leg.matched.records for leg in given.rankings]
+    asked = any_of(replace(inputs.question.words, guessed=(), others=()))
+    typed = NO_NUMBERS if asked is None else inputs.snapshot.records_with_words(asked)
+    matched = [leg.matched.records for leg in inputs.rankings]
     every = distinct(np.concatenate([NO_NUMBERS, *matched]))
     return every[~are_among(every, typed)], typed
 
@@ -265,24 +265,24 @@ GUESSED: Final[StageData[tuple[Numbers, Numbers] | None]] = StageData("guessed",
 that was typed, and those with a typed one; each in order."""
 
 
-def _lifted(given: RankingInput) -> Sequence[Numbers]:
-    return [given.snapshot.matching(lift) for lift in given.question.lifts]
+def _lifted(inputs: RankingInput) -> Sequence[Numbers]:
+    return [inputs.snapshot.matching(lift) for lift in inputs.question.lifts]
 
 
 LIFTED: Final[StageData[Sequence[Numbers]]] = StageData("lifted", _lifted, ())
 """The records of each kind or person that the question names."""
 
 
-def _leaning(given: RankingInput) -> Sequence[Numbers]:
-    return [given.snapshot.matching(each) for each in given.question.leanings]
+def _leaning(inputs: RankingInput) -> Sequence[Numbers]:
+    return [inputs.snapshot.matching(each) for each in inputs.question.leanings]
 
 
 LEANING: Final[StageData[Sequence[Numbers]]] = StageData("leaning", _leaning, ())
 """The records of each type or kind to which words of intent point."""
 
 
-def _successors(given: RankingInput) -> Mapping[int, tuple[int, ...]]:
-    return given.snapshot.successors(given.union.records, given.question.filters)
+def _successors(inputs: RankingInput) -> Mapping[int, tuple[int, ...]]:
+    return inputs.snapshot.successors(inputs.union.records, inputs.question.filters)
 
 
 SUCCESSORS: Final[StageData[Mapping[int, tuple[int, ...]]]] = StageData(
@@ -291,8 +291,8 @@ SUCCESSORS: Final[StageData[Mapping[int, tuple[int, ...]]]] = StageData(
 """Superseded record → the records that supersede it, nearest first."""
 
 
-def _sketches(given: RankingInput) -> tuple[Sequence[int], Sketches]:
-    return given.snapshot.near_duplicate_sketches(given.union.records)
+def _sketches(inputs: RankingInput) -> tuple[Sequence[int], Sketches]:
+    return inputs.snapshot.near_duplicate_sketches(inputs.union.records)
 
 
 SKETCHES: Final[StageData[tuple[Sequence[int], Sketches]]] = StageData(
@@ -301,13 +301,15 @@ SKETCHES: Final[StageData[tuple[Sequence[int], Sketches]]] = StageData(
 """Records that may have a near-duplicate in the union, and one row for each of them."""
 
 
-def _feedback(given: RankingInput) -> Mapping[str, FeedbackScorer]:
-    legs, union = given.legs, given.union
+def _feedback(inputs: RankingInput) -> Mapping[str, FeedbackScorer]:
+    legs, union = inputs.legs, inputs.union
     if len(legs) < 2 or not len(union) or agreed(legs).sum() < min(ANSWERS, len(union)):
         return {}
     scorers = {
-        answer.leg.name: answer.leg.feedback_scorer(given.snapshot, given.question, union.passages)
-        for answer in given.answers
+        answer.leg.name: answer.leg.feedback_scorer(
+            inputs.snapshot, inputs.question, union.passages
+        )
+        for answer in inputs.answers
         if answer.leg.name in legs
     }
     return {name: scorer for name, scorer in scorers.items() if scorer is not None}
@@ -325,12 +327,12 @@ def agreed(legs: Mapping[str, LegScores]) -> NDArray[np.bool_]:
     return np.asarray(((ranks > 0) & (ranks <= AGREED)).all(axis=0))
 
 
-def _sort_values(given: RankingInput) -> tuple[Numbers, Mapping[str, Numbers]]:
-    records = given.union.records
-    if given.beyond is not None:
-        records = np.concatenate([records, given.beyond.records])
-    keys = [key.removeprefix("-") for key in given.request.sort]
-    return records, given.snapshot.sort_values(records, keys)
+def _sort_values(inputs: RankingInput) -> tuple[Numbers, Mapping[str, Numbers]]:
+    records = inputs.union.records
+    if inputs.beyond is not None:
+        records = np.concatenate([records, inputs.beyond.records])
+    keys = [key.removeprefix("-") for key in inputs.request.sort]
+    return records, inputs.snapshot.sort_values(records, keys)
 
 
 SORT_VALUES: Final[StageData[tuple[Numbers, Mapping[str, Numbers]]]] = StageData(
@@ -339,22 +341,22 @@ SORT_VALUES: Final[StageData[tuple[Numbers, Mapping[str, Numbers]]]] = StageData
 """All that is found, and field → one number for each (``SearchSnapshot.sort_values``)."""
 
 
-def _opened(given: RankingInput) -> Numbers:
-    return given.snapshot.sort_values(given.union.records, ["opened_at"])["opened_at"]
+def _opened(inputs: RankingInput) -> Numbers:
+    return inputs.snapshot.sort_values(inputs.union.records, ["opened_at"])["opened_at"]
 
 
 OPENED: Final[StageData[Numbers]] = StageData("opened", _opened, NO_NUMBERS)
 """For each record its place among those that were opened, the latest last; -1 for the others."""
 
 
-def _newest(given: RankingInput) -> Sequence[int]:
+def _newest(inputs: RankingInput) -> Sequence[int]:
     """Enough to fill a page whatever was ranked."""
-    if not given.filters_decide:
+    if not inputs.filters_decide:
         return ()
-    ranked: list[Numbers] = [given.union.records]
-    ranked += [leg.candidates.records for leg in given.further]
-    most = given.request.offset + given.request.limit + sum(map(len, ranked))
-    return given.snapshot.browse(given.question.filters, "date_desc", most, 0)
+    ranked: list[Numbers] = [inputs.union.records]
+    ranked += [leg.candidates.records for leg in inputs.further]
+    most = inputs.request.offset + inputs.request.limit + sum(map(len, ranked))
+    return inputs.snapshot.browse(inputs.question.filters, "date_desc", most, 0)
 
 
 NEWEST: Final[StageData[Sequence[int]]] = StageData("newest", _newest, ())
@@ -364,13 +366,13 @@ Walk = Callable[[Mapping[int, float], int], Expansion]
 """Follows links from starting records (record → weight), so many steps."""
 
 
-def _links(given: RankingInput) -> Walk | None:
-    if given.request.fusion is None or given.request.fusion.graph is None:
+def _links(inputs: RankingInput) -> Walk | None:
+    if inputs.request.fusion is None or inputs.request.fusion.graph is None:
         return None
 
     def walk(seeds: Mapping[int, float], depth: int) -> Expansion:
-        filters, limit = given.question.filters, given.depth
-        return given.expand(given.snapshot, seeds, depth=depth, limit=limit, filters=filters)
+        filters, limit = inputs.question.filters, inputs.depth
+        return inputs.expand(inputs.snapshot, seeds, depth=depth, limit=limit, filters=filters)
 
     return walk
 

@@ -142,9 +142,9 @@ def fields_in(reply: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(usable))[:MAX_FIELDS]
 
 
-def named_in(fields: Sequence[str], text: str, found: Sequence[Named]) -> list[Named]:
-    """What the model read in ``text`` beside ``found``; of each sort the rules come first."""
-    read = {_sort(each.field) for each in found}
+def named_in(fields: Sequence[str], text: str, mentions: Sequence[Named]) -> list[Named]:
+    """What the model read in ``text`` beside ``mentions``; of each sort the rules come first."""
+    read = {_sort(each.field) for each in mentions}
     more = []
     for field in fields:
         if (sort := _sort(field)) in read:

@@ -116,14 +116,14 @@ def with_others(
         others += _ending_with(snapshot, word)
     if not others:
         return question, ()
-    found = tuple(others)
+    stand_ins = tuple(others)
     best = {
         each.words[0]: each.seen[0]
-        for each in found
+        for each in stand_ins
         if each.forms[0].endswith("*") and not held[each.words[0]] and 0 < len(each.seen) <= SURE
     }
     text = _with_words(question.text, best) if best else question.text
-    return replace(question, text=text, words=replace(question.words, others=found)), found
+    return replace(question, text=text, words=replace(question.words, others=stand_ins)), stand_ins
 
 
 def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
@@ -133,7 +133,7 @@ def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
     """
     asked = question.words.words[:MAX_LOOKED_AT]
     runs = [run.lower() for run in RUN.findall(plain(question.text))][: 4 * MAX_LOOKED_AT]
-    own = stems.asked_in(runs)
+    own = stems.question_language(runs)
     if own == "en":
         asked = tuple(word for word in asked if not wordpieces.is_word(word))
     possible = [own] if own in stems.SNOWBALL else [*stems.SNOWBALL]
@@ -153,8 +153,8 @@ def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
         forms[word] = of
     every = [form for of in forms.values() for form in of]
     known = {form for form, some in zip(every, snapshot.holders_of(every, 1), strict=True) if some}
-    found = ((word, tuple(filter(known.__contains__, of))) for word, of in forms.items())
-    others = tuple(Others((word,), of) for word, of in found if of)
+    known_stems = ((word, tuple(filter(known.__contains__, of))) for word, of in forms.items())
+    others = tuple(Others((word,), of) for word, of in known_stems if of)
     return replace(question, words=replace(words, stems=others))
 
 
@@ -193,8 +193,8 @@ def _cut(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
     # Of frequent words that are neighbours nowhere looking takes longest: long halves first.
     cuts = sorted(cuts, key=lambda cut: -min(map(len, cut)))[:MAX_CUTS]
     phrases = ["_".join(cut) for cut in cuts]
-    found = snapshot.holders_of(phrases, 1) if phrases else []
-    forms = tuple(each for each, held in zip(phrases, found, strict=True) if held)
+    counts = snapshot.holders_of(phrases, 1) if phrases else []
+    forms = tuple(each for each, held in zip(phrases, counts, strict=True) if held)
     if forms:
         yield Others((word,), forms, tuple(half for form in forms for half in form.split("_")))
 
@@ -219,23 +219,23 @@ def _ending_with(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
     """
     if len(word) < MIN_PART or not _LETTERS.fullmatch(word):
         return
-    found = [
+    compounds = [
         compound
         for compound, _ in snapshot.words_ending_with([word + end for end in _ENDINGS], MAX_PARTS)
         if compound.rfind(word) >= MIN_REST and _LETTERS.fullmatch(compound)
     ]
-    if found and wordpieces.is_word(word):
-        rests = {compound: compound[: compound.rfind(word)] for compound in found}
+    if compounds and wordpieces.is_word(word):
+        rests = {compound: compound[: compound.rfind(word)] for compound in compounds}
         firsts = {rest.removesuffix(link) for rest in rests.values() for link in _LINKS}
         missing = set(snapshot.unknown_words([each for each in firsts if len(each) >= MIN_PART]))
         known = {each for each in firsts if len(each) >= MIN_PART} - missing
-        found = [
+        compounds = [
             compound
             for compound, rest in rests.items()
             if not known.isdisjoint(rest.removesuffix(link) for link in _LINKS)
         ]
-    if found:
-        yield Others((word,), tuple(found))
+    if compounds:
+        yield Others((word,), tuple(compounds))
 
 
 def _with_words(text: str, better: Mapping[str, str]) -> str:
@@ -244,12 +244,12 @@ def _with_words(text: str, better: Mapping[str, str]) -> str:
 
 def meant(others: Iterable[Others]) -> Meant:
     """For each word what stands for it, as the reply names it."""
-    found: dict[str, list[str]] = {}
-    for each in others:
-        name = " ".join(each.words)
-        words = each.seen if each.forms[0].endswith("*") else each.forms
-        found.setdefault(name, []).extend(word.replace("_", " ") for word in words)
-    return {name: tuple(dict.fromkeys(words)) for name, words in found.items()}
+    by_name: dict[str, list[str]] = {}
+    for alternative in others:
+        name = " ".join(alternative.words)
+        words = alternative.seen if alternative.forms[0].endswith("*") else alternative.forms
+        by_name.setdefault(name, []).extend(word.replace("_", " ") for word in words)
+    return {name: tuple(dict.fromkeys(words)) for name, words in by_name.items()}
 
 
 def notice(beside: Meant) -> str:

@@ -133,8 +133,8 @@ def third_party() -> tuple[Source | str, ...]:
 
 def _load(entry: EntryPoint) -> Source:
     """The source that an entry point names: an object, or the class of one."""
-    found: Any = entry.load()
-    source: Source = found() if isinstance(found, type) else found
+    loaded: Any = entry.load()
+    source: Source = loaded() if isinstance(loaded, type) else loaded
     return source
 
 
@@ -142,8 +142,8 @@ def by_url(text: str) -> Source | None:
     """The source whose locations have URLs of this scheme; None for a path."""
     scheme, colon, _ = text.partition("://")
     # A third party's source may be older than this attribute.
-    found = (each for each in installed() if scheme.lower() in getattr(each, "schemes", ()))
-    return next(found, None) if colon else None
+    matching = (each for each in installed() if scheme.lower() in getattr(each, "schemes", ()))
+    return next(matching, None) if colon else None
 
 
 def for_path(path: Path) -> str:
@@ -153,7 +153,7 @@ def for_path(path: Path) -> str:
     return next((each.name for each in installed() if recognises(each, path)), "")
 
 
-def at(path: Path) -> list[str]:
+def names_at(path: Path) -> list[str]:
     """The names of the sources that read something at ``path``, ``files`` among them.
 
     A file has one source; a folder has one for each format that lies below it. Neither links nor
@@ -169,7 +169,7 @@ def at(path: Path) -> list[str]:
     )
 
     waiting = [each for each in installed() if each.name != "files"]
-    found, excluded = ["files"], Exclusions(path)
+    source_names, excluded = ["files"], Exclusions(path)
 
     def is_read(folder: str, name: str, *, is_folder: bool) -> bool:
         place = Path(folder, name)
@@ -187,9 +187,9 @@ def at(path: Path) -> list[str]:
         ]
         for name in [name for name in names if waiting and is_read(folder, name, is_folder=False)]:
             for each in [each for each in waiting if recognises(each, Path(folder, name))]:
-                found.append(each.name)
+                source_names.append(each.name)
                 waiting.remove(each)
-    return found
+    return source_names
 
 
 def recognises(source: Source, path: Path) -> bool:
@@ -222,12 +222,12 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
             f"{source} does not read single files" if is_source else f"{source!r} is not a source"
         )
         raise InputError(f"{reason}; those that do are {', '.join(known)}", field="source")
-    for found in known.values():
-        if content_type in found[1].content_types:
-            return found
-    for found in known.values():
-        if name.lower().endswith(found[1].suffixes):
-            return found
+    for entry in known.values():
+        if content_type in entry[1].content_types:
+            return entry
+    for entry in known.values():
+        if name.lower().endswith(entry[1].suffixes):
+            return entry
     raise InputError(
         f"neither name nor type of {name or 'the file'} tells which source reads it;"
         f" give one of {', '.join(known)}",

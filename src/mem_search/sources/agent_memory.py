@@ -117,11 +117,11 @@ class AgentMemory(BaseSource):
         for agent, (variables, usual, kept) in HOMES.items():
             given = next(filter(None, map(machine.environ.get, variables)), "")
             root = Path(given).expanduser() if given else machine.home / usual
-            if any(_found(root, kept)):
+            if any(_kept_files(root, kept)):
                 yield Location(NAME, str(root), f"memory of {agent}", {"agent": agent})
         roots = dict.fromkeys((identify(machine.cwd).root, *machine.projects))
         for root in map(Path, filter(None, roots)):
-            if root != machine.home and any(_found(root, PROJECT)):
+            if root != machine.home and any(_kept_files(root, PROJECT)):
                 yield Location(NAME, str(root), root.name)
 
     def again(self, cursor: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -134,7 +134,7 @@ class AgentMemory(BaseSource):
         if not root.is_dir():
             return []
         return list(
-            dict.fromkeys([root, *(path.parent for path, _ in _found(root, _kept(location)))])
+            dict.fromkeys([root, *(path.parent for path, _ in _kept_files(root, _kept(location)))])
         )
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
@@ -156,10 +156,10 @@ class _Reading:
         self._batch = BatchBuilder()
 
     def batches(self) -> Iterator[Batch]:
-        found = list(_found(self._root, _kept(self._location)))
-        files, batch = found[:MAX_FILES], self._batch
+        all_files = list(_kept_files(self._root, _kept(self._location)))
+        files, batch = all_files[:MAX_FILES], self._batch
         batch.total = len(files)
-        if len(found) > MAX_FILES and "" not in self._known:
+        if len(all_files) > MAX_FILES and "" not in self._known:
             batch.leave(".", f"it has more than {MAX_FILES} such files; the first are read")
             self._known[""] = ["", "", ""]
         for done, (path, kept) in enumerate(files, 1):
@@ -242,18 +242,18 @@ def _kept(location: Location) -> tuple[_Kept, ...]:
     return HOMES[agent][2] if agent in HOMES else PROJECT
 
 
-def _found(root: Path, kept: Iterable[_Kept]) -> Iterator[tuple[Path, _Kept]]:
+def _kept_files(root: Path, kept: Iterable[_Kept]) -> Iterator[tuple[Path, _Kept]]:
     """The files below ``root`` that are kept, each once; whatever is no file is refused later."""
     seen: set[Path] = set()
-    for each in kept:
+    for rule in kept:
         try:
-            paths = sorted(root.glob(each.glob))[: MAX_FILES + 1]
+            paths = sorted(root.glob(rule.glob))[: MAX_FILES + 1]
         except (OSError, ValueError):  # forbidden, or gone meanwhile
             continue
         for path in paths:
             if path not in seen and not path.is_dir():
                 seen.add(path)
-                yield path, each
+                yield path, rule
 
 
 def _project_of_transcripts(folder: Path) -> Project:
@@ -272,10 +272,10 @@ def _project_of_transcripts(folder: Path) -> Project:
 def _tasks(text: str) -> str:
     """A list of tasks as lines: ``- [x] Write the tests``; the text itself for another form."""
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    tasks = found if isinstance(found, list) else [found]
+    tasks = parsed if isinstance(parsed, list) else [parsed]
     lines = []
     for task in tasks:
         if not isinstance(task, dict):
@@ -285,4 +285,4 @@ def _tasks(text: str) -> str:
         if says:
             done = "x" if task.get("status") == "completed" else " "
             lines.append(f"- [{done}] {says}" + (f": {more}" if isinstance(more, str) else ""))
-    return "\n".join(lines) if lines or found == [] else text
+    return "\n".join(lines) if lines or parsed == [] else text

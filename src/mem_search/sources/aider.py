@@ -31,9 +31,9 @@ from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     records_of,
+    result_of,
 )
 from mem_search.sources.whole_files import WholeFile
 
@@ -132,30 +132,30 @@ class Aider(SessionFiles):
 @dataclass(slots=True)
 class _Turn:
     asked: str = ""
-    found: list[Event] = field(default_factory=list)
+    past_events: list[Event] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
 
     @property
     def is_unanswered(self) -> bool:
         """Whether only the prompt is there, which may still be being written."""
-        return bool(self.asked) and not self.found and not any(map(str.strip, self.words))
+        return bool(self.asked) and not self.past_events and not any(map(str.strip, self.words))
 
     def close(self) -> None:
         """What the model said is said."""
         if said := "\n".join(_prose(self.words)).strip():
-            self.found.append(AgentText(said))
+            self.past_events.append(AgentText(said))
         self.words = []
 
     def does(self, tool: str, argument: str, target: str, fault: str = "") -> None:
         """Aider says that it did this."""
         self.close()
-        key = str(len(self.found))
-        self.found.append(called({tool: (tool, argument)}, key, tool, {argument: target}))
-        self.found.append(answered(key, fault, failed=bool(fault)))
+        key = str(len(self.past_events))
+        self.past_events.append(call_of({tool: (tool, argument)}, key, tool, {argument: target}))
+        self.past_events.append(result_of(key, fault, failed=bool(fault)))
 
     def events(self) -> tuple[Event, ...]:
         self.close()
-        return (Prompt(self.asked), *self.found) if self.asked else tuple(self.found)
+        return (Prompt(self.asked), *self.past_events) if self.asked else tuple(self.past_events)
 
 
 def _prose(lines: Iterable[str]) -> list[str]:
@@ -228,15 +228,15 @@ def _tell(turn: _Turn, output: list[str]) -> None:
     """What Aider says that it did."""
     created = {output[n - 1] for n, line in enumerate(output) if line.startswith(_CREATES) and n}
     for number, line in enumerate(output):
-        if found := _EDITED.fullmatch(line):
-            turn.does("Write" if found[1] in created else "Edit", "file_path", found[1])
-        elif found := _ADDED.fullmatch(line):
-            turn.does("Read", "file_path", found[1])
-        elif found := _NO_MATCH.fullmatch(line):
-            turn.does("Edit", "file_path", found[1], fault=line.lstrip("# "))
-        elif found := _RAN.fullmatch(line):
+        if match := _EDITED.fullmatch(line):
+            turn.does("Write" if match[1] in created else "Edit", "file_path", match[1])
+        elif match := _ADDED.fullmatch(line):
+            turn.does("Read", "file_path", match[1])
+        elif match := _NO_MATCH.fullmatch(line):
+            turn.does("Edit", "file_path", match[1], fault=line.lstrip("# "))
+        elif match := _RAN.fullmatch(line):
             fault = "\n".join(_until_question(output, number + 1)) if line[0] == "#" else ""
-            turn.does("Bash", "command", found[1], fault=fault)
+            turn.does("Bash", "command", match[1], fault=fault)
         elif _COMMITTED.fullmatch(line):
             turn.words.append(line)
 
@@ -260,8 +260,8 @@ def _entries(text: str) -> Iterator[tuple[float, str]]:
         if said:
             yield at, "\n".join(said).strip()
             said = []
-        if found := _AT.fullmatch(raw):
-            at = datetime.fromisoformat(found[1]).timestamp()
+        if match := _AT.fullmatch(raw):
+            at = datetime.fromisoformat(match[1]).timestamp()
 
 
 def _from(file: WholeFile) -> bytes:
@@ -270,7 +270,7 @@ def _from(file: WholeFile) -> bytes:
     with open_regular_file(file.path, max_bytes=MAX_DOCUMENT_BYTES, follow=False) as stored:
         stored.seek(place.offset)
         content = stored.read()
-        if begins := [found.start() for found in _BEGINS.finditer(content)]:
+        if begins := [match.start() for match in _BEGINS.finditer(content)]:
             place.remember("reader", {})
             place.offset += begins[-1]
             place.hold()

@@ -24,7 +24,7 @@ from mem_search.sources.agent_work.session_documents import (
     seconds,
 )
 from mem_search.sources.agent_work.text import clean_text
-from mem_search.sources.agent_work.transcripts import Tools, answered, exit_code, home_of
+from mem_search.sources.agent_work.transcripts import Tools, exit_code, home_of, result_of
 from mem_search.sources.conversations import fields, items, moment
 from mem_search.sources.whole_files import WholeFile
 
@@ -82,8 +82,8 @@ class Amp(SessionDocuments):
         branch = clean_text(fields(tree.get("repository")).get("ref")).removeprefix("refs/heads/")
         session = clean_text(thread.get("id")) or Path(file.name).stem
         at = moment(seconds(thread.get("created")))
-        found = self.messages(file, thread.get("messages"), version)
-        for number, message in enumerate(map(fields, found), 1):
+        messages = self.messages(file, thread.get("messages"), version)
+        for number, message in enumerate(map(fields, messages), 1):
             sent = moment(seconds(fields(message.get("meta")).get("sentAt")))
             at = sent or moment(fields(message.get("usage")).get("timestamp")) or at
             role, content = message.get("role"), message.get("content")
@@ -114,4 +114,4 @@ def _answer(part: Mapping[str, Any]) -> Event:
     if status == "rejected-by-user":
         said = f"The user rejected this call; the user said: {clean_text(run.get('reason'))}"
     failed = status in ("error", "cancelled", "rejected-by-user")
-    return answered(part.get("toolUseID"), said, failed=failed, code=code)
+    return result_of(part.get("toolUseID"), said, failed=failed, code=code)

@@ -20,14 +20,7 @@ from urllib.parse import unquote, urlsplit
 from mem_search.contracts import Machine
 from mem_search.patterns import pattern
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
-from mem_search.sources.agent_work.events import (
-    MAIN,
-    AgentText,
-    Event,
-    Line,
-    Prompt,
-    SessionTitle,
-)
+from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt, SessionTitle
 from mem_search.sources.agent_work.session_stores import (
     SessionStores,
     Store,
@@ -37,7 +30,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, headline, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of
 from mem_search.sources.conversations import fields, items, json_lines
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines, WholeFile
@@ -188,8 +181,8 @@ def _events(
     if kind == "USER_INPUT":
         # What a hook or the program adds comes from another source.
         if source in (None, "USER_EXPLICIT"):
-            found = _ASKED.search(said)
-            if asked := without_injected(found[1] if found else said):
+            match = _ASKED.search(said)
+            if asked := without_injected(match[1] if match else said):
                 yield Prompt(asked)
     elif kind == "PLANNER_RESPONSE":
         waiting.clear()
@@ -199,7 +192,7 @@ def _events(
             waiting.append(f"{key}-{number}")
             name = clean_text(call.get("name")).removeprefix("default_api:")
             given = {key: _decoded(value) for key, value in fields(call.get("args")).items()}
-            yield called(_TOOLS, waiting[-1], name, given)
+            yield call_of(_TOOLS, waiting[-1], name, given)
     elif kind in _ANSWERS:
         if not waiting or (source != "MODEL" and kind != "ERROR_MESSAGE"):
             return
@@ -207,7 +200,7 @@ def _events(
         answer = _TIMES.sub("", said or clean_text(step.get("error")))
         exited = _EXITED.search(answer) if kind == "RUN_COMMAND" else None
         code = exit_code(exited[1]) if exited else 0
-        yield answered(waiting.pop(0), answer, failed=failed, code=code)
+        yield result_of(waiting.pop(0), answer, failed=failed, code=code)
     elif step and kind not in _SILENT:
         of = f"of type {clean_text(kind)}" if kind else f"with {', '.join(map(clean_text, step))}"
         unread.not_known(f"a step {of}")

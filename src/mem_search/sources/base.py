@@ -86,8 +86,8 @@ def sweep_scratch() -> int:
     for folder in Path(tempfile.gettempdir()).glob(f"{_SCRATCH}*-*"):
         pid = folder.name.removeprefix(_SCRATCH).partition("-")[0]
         try:
-            found = folder.lstat()
-            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and _has_ended(pid):
+            status = folder.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and _has_ended(pid):
                 shutil.rmtree(folder)
                 removed += 1
         except OSError:
@@ -105,7 +105,7 @@ def _has_ended(pid: str) -> bool:
     return False
 
 
-def alone(item: str, make: Callable[[], Iterable[T]]) -> Iterator[T | LedgerEntry]:
+def guarded(item: str, make: Callable[[], Iterable[T]]) -> Iterator[T | LedgerEntry]:
     """What ``make`` gives for one of many items. A fault in it fails this item, and no other.
 
     Only what is no fault of the item is raised: MemSearchError, such as a full disk.
@@ -229,8 +229,8 @@ class BatchBuilder:
 
     def __bool__(self) -> bool:
         """Whether there is anything to store."""
-        found = self._drafts or self._deletions or self._ledger or self._outdated
-        return bool(found or self._released or self._tombstones or self._whole)
+        content = self._drafts or self._deletions or self._ledger or self._outdated
+        return bool(content or self._released or self._tombstones or self._whole)
 
     @property
     def is_full(self) -> bool:
@@ -238,8 +238,8 @@ class BatchBuilder:
         now = time.monotonic()
         if self._started is None:  # the time in which the last batch was stored does not count
             self._started = now
-        found = len(self._drafts) + len(self._ledger) + len(self._tombstones)
-        return found >= BATCH_SIZE or now - self._started >= BATCH_SECONDS
+        count = len(self._drafts) + len(self._ledger) + len(self._tombstones)
+        return count >= BATCH_SIZE or now - self._started >= BATCH_SECONDS
 
     def build(self, cursor: Mapping[str, Any], done: int, *, item: str = "") -> Batch:
         """The batch of everything since the last one; the next reading starts at ``cursor``.

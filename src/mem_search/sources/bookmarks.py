@@ -71,14 +71,14 @@ class Bookmarks(WholeFiles):
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         path, name = file.path, file.name
         if head(path, 200).startswith(b"SQLite format 3"):
-            found: Iterable[_Page] = _of_firefox(path)
+            bookmarks: Iterable[_Page] = _of_firefox(path)
         else:
             content = read_regular_file(path, _MAX_FILE_BYTES).decode("utf-8", "replace")
             is_export = _is_export(content[:200].encode())
-            found = _of_export(content) if is_export else _of_chrome(fields(loads(content)))
+            bookmarks = _of_export(content) if is_export else _of_chrome(fields(loads(content)))
         pages: dict[str, _Page] = {}
         others = 0
-        for page in found:
+        for page in bookmarks:
             if not page.url.lower().startswith(("http://", "https://")):
                 others += 1
             elif (known := pages.setdefault(page.url, page)) is not page:

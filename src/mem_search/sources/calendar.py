@@ -51,13 +51,13 @@ class Calendar(WholeFiles):
         for calendar in components(data):
             zones = _zones(calendar)
             named = calendar.text("X-WR-CALNAME", "NAME") or Path(file.name).stem
-            for each in calendar.components if calendar.name == "VCALENDAR" else [calendar]:
-                if each.name not in _TAKEN:
+            for entry in calendar.components if calendar.name == "VCALENDAR" else [calendar]:
+                if entry.name not in _TAKEN:
                     continue
                 number += 1
-                yield draft(each, zones, named, seen)
-                if not each.is_whole:
-                    why = f"entry {number} is cut off: its END:{each.name} is missing"
+                yield draft(entry, zones, named, seen)
+                if not entry.is_whole:
+                    why = f"entry {number} is cut off: its END:{entry.name} is missing"
                     yield LedgerEntry(f"{file.name}:{number}", "failed", why)
         if number != stated:
             why = f"{stated - number} of {stated} entries were not read: their lines are damaged"
@@ -120,35 +120,35 @@ def _first(entry: Component, *names: str) -> Property | None:
     return next((each for name in names for each in entry.all(name)), None)
 
 
-def _attached(found: Property) -> str:
+def _attached(prop: Property) -> str:
     """The name and the address of a file; one that lies in the calendar itself is not opened."""
     name = next((v for key in ("FILENAME", "X-FILENAME", "X-APPLE-FILENAME")
-                 for v in found.parameters.get(key) or ()), "")  # fmt: skip
-    if (found.parameters.get("VALUE") or [""])[0].upper() == "BINARY":
+                 for v in prop.parameters.get(key) or ()), "")  # fmt: skip
+    if (prop.parameters.get("VALUE") or [""])[0].upper() == "BINARY":
         return f"{name or 'a file'} (in the calendar, not read)"
-    return " ".join(filter(None, (name, found.text.strip())))
+    return " ".join(filter(None, (name, prop.text.strip())))
 
 
-def _person(found: Property) -> str:
-    address = found.text.strip()
+def _person(prop: Property) -> str:
+    address = prop.text.strip()
     address = address[7:] if address.lower().startswith("mailto:") else address
-    name = (found.parameters.get("CN") or [""])[0]
+    name = (prop.parameters.get("CN") or [""])[0]
     return f"{name} <{address}>" if name and name != address else address
 
 
 def _zones(calendar: Component) -> dict[str, tzinfo]:
     """The zones that the calendar describes, by the offset of their winter; "" is the usual one."""
-    found: dict[str, tzinfo] = {}
-    for each in calendar.components:
-        if each.name == "VTIMEZONE" and (name := each.text("TZID")):
-            inner = sorted(each.components, key=lambda one: one.name != "STANDARD")
+    zones: dict[str, tzinfo] = {}
+    for component in calendar.components:
+        if component.name == "VTIMEZONE" and (name := component.text("TZID")):
+            inner = sorted(component.components, key=lambda one: one.name != "STANDARD")
             offsets = (_OFFSET.match(one.text("TZOFFSETTO")) for one in inner)
             offset = next(filter(None, offsets), None)
             if zone := _zone(name) or (_fixed(offset) if offset else None):
-                found[name] = zone
+                zones[name] = zone
     if usual := _zone(calendar.text("X-WR-TIMEZONE")):
-        found[""] = usual
-    return found
+        zones[""] = usual
+    return zones
 
 
 def _fixed(written: re.Match[str]) -> tzinfo | None:
@@ -165,9 +165,9 @@ def _zone(name: str) -> tzinfo | None:
         return None
 
 
-def _moment(found: Property | None, zones: Zones) -> datetime | date | None:
-    match = _TIME.match(found.raw.strip()) if found else None
-    if found is None or match is None:
+def _moment(prop: Property | None, zones: Zones) -> datetime | date | None:
+    match = _TIME.match(prop.raw.strip()) if prop else None
+    if prop is None or match is None:
         return None
     year, month, day, hour, minute, second, utc = match.groups()
     try:
@@ -180,13 +180,13 @@ def _moment(found: Property | None, zones: Zones) -> datetime | date | None:
         return None
     if utc:
         return at.replace(tzinfo=UTC)
-    name = (found.parameters.get("TZID") or [""])[0]
+    name = (prop.parameters.get("TZID") or [""])[0]
     zone = _zone(name) or zones.get(name) or zones.get("")
     return at.replace(tzinfo=zone) if zone else at
 
 
-def _ms(found: Property | None, zones: Zones) -> int | None:
-    at = _moment(found, zones)
+def _ms(prop: Property | None, zones: Zones) -> int | None:
+    at = _moment(prop, zones)
     if at is None:
         return None
     if not isinstance(at, datetime):
@@ -197,8 +197,8 @@ def _ms(found: Property | None, zones: Zones) -> int | None:
         return None
 
 
-def _shown(found: Property | None, zones: Zones) -> str:
-    at = _moment(found, zones)
+def _shown(prop: Property | None, zones: Zones) -> str:
+    at = _moment(prop, zones)
     if at is None:
         return ""
     return at.isoformat(" ", "minutes") if isinstance(at, datetime) else at.isoformat()

@@ -34,30 +34,30 @@ class ChatGpt(ConversationsExport):
     name = NAME
     mark = "mapping"
 
-    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
-        if draft := _draft(said):
+    def conversation(self, exported: Mapping[str, Any]) -> Iterator[Draft]:
+        if draft := _draft(exported):
             yield draft
 
 
-def _draft(said: Mapping[str, Any]) -> Draft | None:
-    identity = text(said.get("conversation_id")) or text(said.get("id"))
+def _draft(exported: Mapping[str, Any]) -> Draft | None:
+    identity = text(exported.get("conversation_id")) or text(exported.get("id"))
     if not identity:
         return None
     return conversation(
         NAME,
         identity,
-        _turns(said),
-        title=text(said.get("title")),
+        _turns(exported),
+        title=text(exported.get("title")),
         url=f"https://chatgpt.com/c/{identity}",
-        created_at=moment(said.get("create_time")),
-        metadata={"model": text(said.get("default_model_slug"))},
+        created_at=moment(exported.get("create_time")),
+        metadata={"model": text(exported.get("default_model_slug"))},
     )
 
 
-def _turns(said: Mapping[str, Any]) -> Iterator[Said]:
-    tree = fields(said.get("mapping"))
+def _turns(exported: Mapping[str, Any]) -> Iterator[Said]:
+    tree = fields(exported.get("mapping"))
     path: list[Mapping[str, Any]] = []
-    at, seen = said.get("current_node"), set()
+    at, seen = exported.get("current_node"), set()
     while isinstance(at, str) and at in tree and at not in seen:
         seen.add(at)
         node = fields(tree[at])

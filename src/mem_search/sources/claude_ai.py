@@ -66,15 +66,15 @@ class ClaudeAi(ConversationsExport):
         start = head(file.path, _MARK_WITHIN)
         return b'"chat_messages"' not in start and b'"uuid"' in start and b'"docs"' in start
 
-    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
-        return _drafts(said)
+    def conversation(self, exported: Mapping[str, Any]) -> Iterator[Draft]:
+        return _drafts(exported)
 
 
 def _projects(export: Export, member: Member | None, item: str) -> Iterator[Draft | LedgerEntry]:
     """The documents of the projects, of which a newer export has a file for each."""
     with export.text(member) as content:
-        found = whole(content)
-    for project in map(fields, found if isinstance(found, list) else [found]):
+        projects = whole(content)
+    for project in map(fields, projects if isinstance(projects, list) else [projects]):
         named = text(project.get("name")) or "project"
         identity = text(project.get("uuid")) or named
         parts = [(f"{identity}#{key}", named, text(project.get(key)))
@@ -105,19 +105,19 @@ def _projects(export: Export, member: Member | None, item: str) -> Iterator[Draf
 def _memories(export: Export, member: Member) -> Iterator[Draft | LedgerEntry]:
     """What Claude keeps of a person, and of each project."""
     with export.text(member) as content:
-        found = whole(content)
-    for number, each in enumerate(map(fields, items(found)), 1):
-        said = {"": text(each.get("conversations_memory"))}
-        said |= {key: text(value) for key, value in fields(each.get("project_memories")).items()}
+        memories = whole(content)
+    for number, memory in enumerate(map(fields, items(memories)), 1):
+        said = {"": text(memory.get("conversations_memory"))}
+        said |= {key: text(value) for key, value in fields(memory.get("project_memories")).items()}
         for key, words in said.items():
             if words.strip():
-                identity = f"memory-{text(each.get('account_uuid')) or number}{key and f'-{key}'}"
+                identity = f"memory-{text(memory.get('account_uuid')) or number}{key and f'-{key}'}"
                 yield Draft("note", NAME, identity, words, title="What Claude remembers")
 
 
-def _drafts(said: Mapping[str, Any]) -> Iterator[Draft]:
-    identity = text(said.get("uuid"))
-    messages = [fields(message) for message in items(said.get("chat_messages"))]
+def _drafts(exported: Mapping[str, Any]) -> Iterator[Draft]:
+    identity = text(exported.get("uuid"))
+    messages = [fields(message) for message in items(exported.get("chat_messages"))]
     draft = conversation(
         NAME,
         identity,
@@ -129,9 +129,9 @@ def _drafts(said: Mapping[str, Any]) -> Iterator[Draft]:
             )
             for message in messages
         ),
-        title=text(said.get("name")),
+        title=text(exported.get("name")),
         url=f"https://claude.ai/chat/{identity}",
-        created_at=moment(said.get("created_at")),
+        created_at=moment(exported.get("created_at")),
     )
     if draft is None or not identity:
         return
@@ -157,7 +157,7 @@ def _drafts(said: Mapping[str, Any]) -> Iterator[Draft]:
 
 def _artifacts(messages: list[Mapping[str, Any]], identity: str) -> Iterator[Draft]:
     """What Claude wrote beside the conversation, each as its last version."""
-    found: dict[str, tuple[dict[str, str], int | None]] = {}
+    artifacts: dict[str, tuple[dict[str, str], int | None]] = {}
     for message in messages:
         at = moment(message.get("created_at"))
         for block in map(fields, items(message.get("content"))):
@@ -165,8 +165,8 @@ def _artifacts(messages: list[Mapping[str, Any]], identity: str) -> Iterator[Dra
                 continue
             given = fields(block.get("input"))
             key = text(given.get("id")) or text(given.get("path")) or text(given.get("title"))
-            key = key or text(block.get("id")) or str(len(found) + 1)
-            now, before = found.get(key, ({"text": ""}, at))
+            key = key or text(block.get("id")) or str(len(artifacts) + 1)
+            now, before = artifacts.get(key, ({"text": ""}, at))
             old, new = text(given.get("old_str")), text(given.get("new_str"))
             words = text(given.get("content")) or text(given.get("file_text"))
             if not words and old:
@@ -176,8 +176,8 @@ def _artifacts(messages: list[Mapping[str, Any]], identity: str) -> Iterator[Dra
             kept = {"text": words or now["text"], "title": named or now.get("title", ""),
                     "type": text(given.get("language")) or text(given.get("type"))
                     or now.get("type", "")}  # fmt: skip
-            found[key] = kept, before
-    for key, (artifact, at) in found.items():
+            artifacts[key] = kept, before
+    for key, (artifact, at) in artifacts.items():
         if artifact["text"].strip():
             title = artifact["title"] or key
             metadata = {"path": title, "attached_to": identity, "artifact": artifact["type"]}

@@ -96,7 +96,7 @@ class _Dates:
             rest = " ".join(words[start:])
             if not any(letter.isdigit() for letter in rest):
                 break
-            found = self._parser.get_date_data(rest).date_obj
-            if found is not None:
-                return int(found.timestamp() * 1000)
+            at = self._parser.get_date_data(rest).date_obj
+            if at is not None:
+                return int(at.timestamp() * 1000)
         return None

@@ -61,14 +61,14 @@ def unpacked(data: bytes, max_bytes: int) -> bytes:
         options={zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
     )
     try:
-        found: bytes = unpacking.decompress(data, max_bytes + 1)
+        content: bytes = unpacking.decompress(data, max_bytes + 1)
     except zstd.ZstdError as error:
         raise OSError(f"its data are damaged: {error}") from error
-    if len(found) > max_bytes:
+    if len(content) > max_bytes:
         raise OSError(f"it unpacks to more than {max_bytes // 2**20} MB")
     if not unpacking.eof:
         raise OSError("its data are damaged: they are cut off")
-    return found
+    return content
 
 
 def _reader() -> Any:

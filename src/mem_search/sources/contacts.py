@@ -71,10 +71,10 @@ def _cards(data: bytes) -> Iterator[Component]:
     for each in components(data):
         waiting = [each]
         while waiting:
-            found = waiting.pop()
-            waiting += reversed(found.components)
-            if found.name == "VCARD":
-                yield found
+            component = waiting.pop()
+            waiting += reversed(component.components)
+            if component.name == "VCARD":
+                yield component
 
 
 def _draft(card: Component, seen: dict[str, int]) -> Draft | None:
@@ -112,23 +112,23 @@ def _draft(card: Component, seen: dict[str, int]) -> Draft | None:
 
 
 def _name(card: Component) -> str:
-    found = card.all("N")
-    if not found:
+    names = card.all("N")
+    if not names:
         return ""
-    family, given, more, before, after, *_ = [*found[0].parts(), "", "", "", "", ""]
+    family, given, more, before, after, *_ = [*names[0].parts(), "", "", "", "", ""]
     return " ".join(filter(None, (before, given, more, family, after)))
 
 
-def _line(found: Property) -> str:
-    label = _LABELS.get(found.name)
-    if not label or found.is_binary:
+def _line(prop: Property) -> str:
+    label = _LABELS.get(prop.name)
+    if not label or prop.is_binary:
         return ""
-    value = found.text.strip()
-    if found.name in _FIELDS[1]:
-        value = ", ".join(filter(None, found.parts()))
-    elif found.name in _DATES and value.isdecimal() and len(value) == 8:
+    value = prop.text.strip()
+    if prop.name in _FIELDS[1]:
+        value = ", ".join(filter(None, prop.parts()))
+    elif prop.name in _DATES and value.isdecimal() and len(value) == 8:
         value = f"{value[:4]}-{value[4:6]}-{value[6:]}"
-    elif found.name == "GENDER":
+    elif prop.name == "GENDER":
         value = {"M": "male", "F": "female"}.get(value.upper(), value)
-    kinds = ", ".join(each.lower() for each in found.types if each.lower() != "internet")
+    kinds = ", ".join(each.lower() for each in prop.types if each.lower() != "internet")
     return f"{label}{f' ({kinds})' if kinds else ''}: {value}" if value else ""

@@ -32,7 +32,7 @@ from mem_search.sources.agent_work.session_documents import (
     seconds,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
 from mem_search.sources.conversations import fields, items, moment
 from mem_search.sources.whole_files import WholeFile
 
@@ -84,16 +84,16 @@ class Continue(SessionDocuments):
         return is_one and (is_named or path.parts[-3:-2] == (self.usual,))
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        found = fields(document(file))
-        session = clean_text(found.get("sessionId")) or Path(file.name).stem
-        cwd, at = path_of(found.get("workspaceDirectory")), _began(file, session)
-        for number, each in enumerate(map(fields, self.messages(file, found.get("history"))), 1):
-            message = fields(each.get("message"))
+        saved = fields(document(file))
+        session = clean_text(saved.get("sessionId")) or Path(file.name).stem
+        cwd, at = path_of(saved.get("workspaceDirectory")), _began(file, session)
+        for number, entry in enumerate(map(fields, self.messages(file, saved.get("history"))), 1):
+            message = fields(entry.get("message"))
             if message.get("role") not in _ROLES:
                 what = f"a message of {clean_text(message.get('role')) or 'nobody'}"
                 not_understood(file, number, what, self.label)
-            yield Line(str(number), session, at, cwd, "", MAIN, tuple(_events(each, message)))
-        title = clean_text(found.get("title"))
+            yield Line(str(number), session, at, cwd, "", MAIN, tuple(_events(entry, message)))
+        title = clean_text(saved.get("title"))
         if title and title not in _UNTITLED:
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 
@@ -128,14 +128,14 @@ def _work(state: Mapping[str, Any]) -> Iterator[Event]:
     key = clean_text(state.get("toolCallId")) or clean_text(call.get("id"))
     name = clean_text(function.get("name")).removeprefix("builtin_")
     given = fields(state.get("parsedArgs")) or _arguments(function.get("arguments"))
-    yield called(_TOOLS, key, name, given)
+    yield call_of(_TOOLS, key, name, given)
     if status in _ANSWERED:
         parts = [fields(part) for part in items(state.get("output"))]
         said = "\n".join(clean_text(part.get("content")) for part in parts)
         exited = _EXITED.search(said) if status == "errored" else None
         answer = said[exited.end() :] if exited else said
         code = exit_code(exited[1]) if exited else 0
-        yield answered(key, answer, failed=status in _FAILED, code=code)
+        yield result_of(key, answer, failed=status in _FAILED, code=code)
 
 
 def _arguments(text: object) -> Mapping[str, Any]:

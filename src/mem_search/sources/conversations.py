@@ -19,7 +19,7 @@ from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
 from mem_search.regular_file import open_regular_file
-from mem_search.sources.base import alone
+from mem_search.sources.base import guarded
 from mem_search.sources.compressed import lines_of
 from mem_search.sources.whole_files import (
     MAX_FILE_BYTES,
@@ -57,7 +57,7 @@ class ConversationsExport(WholeFiles):
     """A name that only this service's conversations have."""
 
     @abstractmethod
-    def conversation(self, said: Mapping[str, Any]) -> Iterator[Draft]:
+    def conversation(self, exported: Mapping[str, Any]) -> Iterator[Draft]:
         """The records of one conversation; none when nothing was said in it."""
 
     def recognises(self, path: Path) -> bool:
@@ -80,9 +80,9 @@ class ConversationsExport(WholeFiles):
                         place = ":".join(
                             filter(None, (file.name, member.name if member else "", str(number)))
                         )
-                        found = list(alone(place, partial(self.conversation, fields(item))))
-                        yield from found
-                        if not found:
+                        drafts = list(guarded(place, partial(self.conversation, fields(item))))
+                        yield from drafts
+                        if not drafts:
                             yield LedgerEntry(place, "left", "the conversation is empty")
 
 
@@ -267,7 +267,7 @@ def by_day(
             days.setdefault(day, []).append(turn)
     members = list(dict.fromkeys(people))
     for day, said in days.items():
-        found = conversation(
+        draft = conversation(
             source,
             f"{chat}/{day}" if day else chat,
             said,
@@ -275,5 +275,5 @@ def by_day(
             session=f"{source}:{chat}",
             metadata={"chat": title or chat, "members": members},
         )
-        if found is not None:
-            yield found
+        if draft is not None:
+            yield draft

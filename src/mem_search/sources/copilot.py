@@ -24,9 +24,9 @@ from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
+    result_of,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment
 from mem_search.sources.whole_files import WholeFile
@@ -81,14 +81,14 @@ class Copilot(SessionFiles):
             "branch": "",
             "others": [],
         }
-        of = file.place.remember("reader", begun)
+        state = file.place.remember("reader", begun)
         for raw in json_lines(file):
             data, sort = fields(raw.get("data")), raw.get("type")
             if sort in ("session.start", "session.resume"):
                 context = fields(data.get("context"))
-                of["session"] = clean_text(data.get("sessionId")) or of["session"]
-                of["cwd"] = clean_text(context.get("cwd")) or of["cwd"]
-                of["branch"] = clean_text(context.get("branch")) or of["branch"]
+                state["session"] = clean_text(data.get("sessionId")) or state["session"]
+                state["cwd"] = clean_text(context.get("cwd")) or state["cwd"]
+                state["branch"] = clean_text(context.get("branch")) or state["branch"]
                 if version := clean_text(data.get("copilotVersion")):
                     file.unread.program = f"{self.label} {version}"
             if raw and str(sort).partition(".")[0] not in _FAMILIES:
@@ -98,12 +98,12 @@ class Copilot(SessionFiles):
             agent = clean_text(data.get("parentToolCallId")) or MAIN
             yield Line(
                 uuid=clean_text(raw.get("id")) or f"line-{file.unread.at}",
-                session=of["session"],
+                session=state["session"],
                 at=moment(raw.get("timestamp")),
-                cwd=of["cwd"],
-                branch=of["branch"],
+                cwd=state["cwd"],
+                branch=state["branch"],
                 agent=agent,
-                events=tuple(_events(sort, data, of["others"], is_main=agent == MAIN)),
+                events=tuple(_events(sort, data, state["others"], is_main=agent == MAIN)),
                 is_reused=True,
             )
 
@@ -121,7 +121,7 @@ def _events(
                 yield AgentText(said)
         case "tool.execution_start":
             tool = data.get("toolName")
-            call = called(_TOOLS, data.get("toolCallId"), tool, data.get("arguments"))
+            call = call_of(_TOOLS, data.get("toolCallId"), tool, data.get("arguments"))
             if tool not in _TOOLS:
                 others[:] = [*others, call.call][-_AWAITED:]
             yield call
@@ -135,9 +135,9 @@ def _completed(data: Mapping[str, Any], others: list[str]) -> Iterator[Event]:
     call, code = clean_text(data.get("toolCallId")), fields(data.get("shellExecution"))
     failed = data.get("success") is False
     answer = fields(data.get("result")).get("content") or fields(data.get("error")).get("message")
-    yield answered(call, clean_text(answer), failed=failed, code=exit_code(code.get("exitCode")))
+    yield result_of(call, clean_text(answer), failed=failed, code=exit_code(code.get("exitCode")))
     if call in others and not failed:  # a patch, or an editor of somebody else
         for number, edit in enumerate(map(fields, items(data.get("fileEdits"))), 1):
             key = f"{call}/{number}"
             yield ToolCall(key, "Edit", {"file_path": edit.get("path")})
-            yield answered(key, "", failed=False)
+            yield result_of(key, "", failed=False)

@@ -17,14 +17,7 @@ from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import (
-    MAIN,
-    AgentText,
-    Event,
-    Line,
-    Prompt,
-    SessionTitle,
-)
+from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt, SessionTitle
 from mem_search.sources.agent_work.session_documents import (
     SessionDocuments,
     beside,
@@ -35,7 +28,7 @@ from mem_search.sources.agent_work.session_documents import (
     seconds,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of
 from mem_search.sources.conversations import fields, items, json_lines, moment
 from mem_search.sources.growing import Rewritten
 from mem_search.sources.whole_files import NotHere, WholeFile
@@ -175,15 +168,15 @@ def _folder(path: Path) -> str:
 
 
 def _replayed(
-    file: WholeFile, of: Mapping[str, Any]
+    file: WholeFile, state: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], tuple[Any, ...]]:
     """The chat after all changes; one that cannot be made is named, and the others are.
 
     The file is held where its last request begins, with what was known there: the chat, how many
     requests came ``before``; and what was not read. Raises Rewritten for a change of these.
     """
-    given, goes_on = of["before"], file.place.offset > 0
-    chat: dict[str, Any] = {**of["chat"], "requests": [None] * given} if goes_on else {}
+    given, goes_on = state["before"], file.place.offset > 0
+    chat: dict[str, Any] = {**state["chat"], "requests": [None] * given} if goes_on else {}
     held, noted = dict[str, Any](), _unread(file)
     file.place.hold()
     for raw in json_lines(file):
@@ -274,8 +267,8 @@ def _work(
 ) -> Iterator[Event]:
     uri = fields(part.get("uri"))
     if kind != _CALL:
-        yield called(_TOOLS, key, kind, {"path": uri.get("fsPath") or uri.get("path")})
-        yield answered(key, "", failed=False)
+        yield call_of(_TOOLS, key, kind, {"path": uri.get("fsPath") or uri.get("path")})
+        yield result_of(key, "", failed=False)
         return
     call = fields(calls.get(clean_text(part.get("toolCallId")).partition("__vscode")[0]))
     data, result = fields(part.get("toolSpecificData")), fields(part.get("resultDetails"))
@@ -288,7 +281,7 @@ def _work(
     given = {**_arguments(call.get("arguments"))}
     given |= {"command": command or data.get("command")} if line or data.get("command") else {}
     given |= {"path": path_of(link[1])} if link and not {*_PATHS} & {*given} else {}
-    yield called(_TOOLS, key, part.get("toolId") or call.get("name"), given)
+    yield call_of(_TOOLS, key, part.get("toolId") or call.get("name"), given)
     output = fields(data.get("terminalCommandOutput")).get("text")
     outputs = [clean_text(fields(each).get("value")) for each in items(result.get("output"))]
     code = exit_code(fields(data.get("terminalCommandState")).get("exitCode"))
@@ -297,7 +290,7 @@ def _work(
     said = clean_text(output) or "\n".join(outputs)
     said = "The user rejected this call" if denied else said
     failed = denied or result.get("isError") is True
-    yield answered(key, said, failed=failed, code=0 if denied else code)
+    yield result_of(key, said, failed=failed, code=0 if denied else code)
 
 
 def _value(message: object) -> object:

@@ -36,7 +36,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, home_of
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, home_of, result_of
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines
@@ -165,15 +165,15 @@ def _said(text: str, role: str, agent: str, *, is_summary: bool) -> Iterator[Eve
 
 def _work(kind: str, data: Mapping[str, Any], key: str) -> Iterator[Event]:
     if kind == "tool_call":
-        yield called(_TOOLS, data.get("id"), data.get("name"), object_of(data.get("input")))
+        yield call_of(_TOOLS, data.get("id"), data.get("name"), object_of(data.get("input")))
     elif kind == "tool_result":
         said = _CWD.sub("", clean_text(data.get("content")))
         codes = _EXITED.findall(said) if data.get("name") == "bash" else []
         code = exit_code(codes[-1]) if codes else 0
         said = _EXITED.sub("", said) if codes else said
         failed = data.get("is_error") is True
-        yield answered(data.get("tool_call_id"), said, failed=failed, code=code)
+        yield result_of(data.get("tool_call_id"), said, failed=failed, code=code)
     else:  # the person ran it with `!`
         yield ToolCall(f"{key}/shell", "Bash", {"command": data.get("command")})
         code = exit_code(data.get("exit_code"))
-        yield answered(f"{key}/shell", clean_text(data.get("output")), failed=False, code=code)
+        yield result_of(f"{key}/shell", clean_text(data.get("output")), failed=False, code=code)

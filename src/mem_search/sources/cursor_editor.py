@@ -39,7 +39,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
 from mem_search.sources.whole_files import UnreadLines
@@ -166,7 +166,7 @@ def _events(bubble: Mapping[str, Any], name: str, *, is_person: bool) -> Iterato
     if tool := fields(bubble.get("toolFormerData")):
         call = clean_text(tool.get("toolCallId")) or name
         given = {**object_of(tool.get("params")), **object_of(tool.get("rawArgs"))}
-        yield called(_TOOLS, call, tool.get("name"), given)
+        yield call_of(_TOOLS, call, tool.get("name"), given)
         yield from _answer(call, tool)
 
 
@@ -174,14 +174,14 @@ def _answer(call: str, tool: Mapping[str, Any]) -> Iterator[Event]:
     status, result = tool.get("status"), object_of(tool.get("result"))
     more = object_of(tool.get("additionalData"))
     if result.get("rejected") is True or tool.get("userDecision") == "rejected":
-        yield answered(call, _REJECTED, failed=True)
+        yield result_of(call, _REJECTED, failed=True)
     elif status in ("completed", "success", "error"):
         error = fields(object_of(tool.get("error")))
         output = clean_text(result.get("output")) or clean_text(result.get("error"))
         said = clean_text(error.get("modelVisibleErrorMessage")) or output
         code = exit_code(result.get("exitCodeV2", result.get("exitCode")))
         failed = status == "error" or more.get("status") == "error"
-        yield answered(call, said or clean_text(tool.get("result")), failed=failed, code=code)
+        yield result_of(call, said or clean_text(tool.get("result")), failed=failed, code=code)
 
 
 def _tabs(database: ForeignDatabase, folder: str) -> Iterator[StoredSession]:
@@ -208,19 +208,19 @@ def _of_tab(
 
 def _folders(user: Path, database: ForeignDatabase) -> Mapping[str, str]:
     """Chat → the folder of its workspace, as the databases of workspaces and of all say."""
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for path in sorted((user / _OF_WORKSPACES).glob(f"*/{_FILE}")):
         with beside(path, "ItemTable") as workspace:
             rows = workspace.rows(_ITEM, "composer.composerData") if workspace else []
         for chat in [
             each for (value,) in rows for each in items(object_of(value).get("allComposers"))
         ]:
-            found[clean_text(fields(chat).get("composerId"))] = _folder_of(path.parent)
+            folders[clean_text(fields(chat).get("composerId"))] = _folder_of(path.parent)
     if {"composerId", "workspaceId"} <= database.columns.get("composerHeaders", frozenset()):
         for chat, name in database.rows("select composerId, workspaceId from composerHeaders"):
             if folder := _folder_of(user / _OF_WORKSPACES / Path(clean_text(name)).name):
-                found[clean_text(chat)] = folder
-    return found
+                folders[clean_text(chat)] = folder
+    return folders
 
 
 def _folder_of(workspace: Path) -> str:

@@ -90,7 +90,7 @@ class _Opened:
 
     def rows(self, sql: str, values: tuple[object, ...]) -> list[Row]:
         self._until = time.process_time() + SECONDS / 2
-        found: list[Row] = []
+        rows: list[Row] = []
         size = 0
         for row in self._connection.execute(sql, values):
             size += sum(len(value) if isinstance(value, str | bytes) else 8 for value in row)
@@ -98,9 +98,9 @@ class _Opened:
                 raise ValueError(f"a part of it has more than {MAX_REPLY // 2**20} MB")
             if size > self._left:
                 raise ValueError("it answers with far more than it holds (an archive bomb)")
-            found.append(row)
+            rows.append(row)
         self._left -= size
-        return found
+        return rows
 
     def close(self) -> None:
         self._connection.close()
@@ -111,16 +111,16 @@ class _Opened:
         columns = {}
         kinds = {row[1].lower(): row[2] for row in execute("pragma main.table_list")}
         for table in tables:
-            found = execute(
+            definitions = execute(
                 "select type, rootpage, sql from sqlite_master where name = ? collate nocase"
                 " and type in ('table', 'view')", (table,)
             ).fetchall()  # fmt: skip
-            if not found and table.lower() not in kinds:
+            if not definitions and table.lower() not in kinds:
                 continue
             # The list of the file may lie about what it creates; SQLite before 3.37 has no other.
-            is_plain = found and all(
+            is_plain = definitions and all(
                 kind == "table" and root and str(sql).startswith("CREATE TABLE ")
-                for kind, root, sql in found
+                for kind, root, sql in definitions
             )
             if not is_plain or (kinds and kinds.get(table.lower()) not in _PLAIN):
                 raise ValueError(f"its {table} is not a plain table, but runs what the file says")

@@ -71,8 +71,8 @@ class ForeignDatabase:
 
     def rows(self, sql: str, *values: object) -> list[Row]:
         """The rows of a query. Raises UnreadableDatabase, SourceError."""
-        found: list[Row] = _asked(self._process, ("rows", sql, values))
-        return found
+        rows: list[Row] = _asked(self._process, ("rows", sql, values))
+        return rows
 
 
 @contextmanager

@@ -45,14 +45,14 @@ class Discord(WholeFiles):
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         with opened(file.path) as export, export.text() as content:
-            found = whole(content)
-        if isinstance(found, list):
-            channel, messages = _beside(file), [_own(fields(each)) for each in found]
+            exported = whole(content)
+        if isinstance(exported, list):
+            channel, messages = _beside(file), [_own(fields(each)) for each in exported]
             guild = fields(channel.get("guild"))
         else:
-            found = fields(found)
-            channel, guild = fields(found.get("channel")), fields(found.get("guild"))
-            messages = [_said(fields(each)) for each in items(found.get("messages"))]
+            exported = fields(exported)
+            channel, guild = fields(exported.get("channel")), fields(exported.get("guild"))
+            messages = [_said(fields(each)) for each in items(exported.get("messages"))]
         messages.sort(key=lambda turn: turn.at or 0)
         named = text(channel.get("name")) or Path(file.name).parent.name or "Discord"
         title = " / ".join(filter(None, (text(guild.get("name")), f"#{named}")))

@@ -27,9 +27,9 @@ from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
     exit_code,
     home_of,
+    result_of,
     words,
 )
 from mem_search.sources.conversations import fields, json_lines, moment
@@ -86,19 +86,19 @@ class Droid(SessionFiles):
         return path.suffix == ".jsonl" and (is_own or is_named)
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        of = file.place.remember(
+        state = file.place.remember(
             "reader",
             {"start": {}, "agent": MAIN, "session": Path(file.name).name.partition(".")[0],
              "copied_until": ""},
         )  # fmt: skip
         for raw in json_lines(file):
-            number, kind, start = file.unread.at, clean_text(raw.get("type")), of["start"]
+            number, kind, start = file.unread.at, clean_text(raw.get("type")), state["start"]
             if kind == "session_start" and not start:  # a copy of another's may follow
                 start = {name: raw.get(name) for name in _KEPT if name in raw}
-                agent, session = _whose(raw, clean_text(raw.get("id")) or of["session"])
-                of |= {"start": start, "agent": agent, "session": session}
+                agent, session = _whose(raw, clean_text(raw.get("id")) or state["session"])
+                state |= {"start": start, "agent": agent, "session": session}
                 if raw.get("parent"):  # the last message that a fork has of its parent
-                    of["copied_until"] = clean_text(raw.get("forkedAtMessageId"))
+                    state["copied_until"] = clean_text(raw.get("forkedAtMessageId"))
             version = f"{self.label}'s format {clean_text(str(start.get('version', 'unknown')))}"
             if raw and (
                 kind not in _KNOWN or (kind == "message" and not fields(raw.get("message")))
@@ -106,13 +106,13 @@ class Droid(SessionFiles):
                 not_understood(file, number, f"a line of type {kind or 'none'}", version)
             if start.get("version", _VERSION) not in (1, _VERSION):
                 not_understood(file, 1, "a version that is not known", version)
-            events = tuple(_events(raw, kind, of["agent"]))
-            origin = clean_text(start.get("parent")) if of["copied_until"] else ""
+            events = tuple(_events(raw, kind, state["agent"]))
+            origin = clean_text(start.get("parent")) if state["copied_until"] else ""
             key = clean_text(raw.get("id")) or f"line-{number}"
-            if key == of["copied_until"]:
-                of["copied_until"] = ""
+            if key == state["copied_until"]:
+                state["copied_until"] = ""
             cwd, at = clean_text(start.get("cwd")), moment(raw.get("timestamp"))
-            yield Line(key, of["session"], at, cwd, "", of["agent"], events, origin=origin)
+            yield Line(key, state["session"], at, cwd, "", state["agent"], events, origin=origin)
 
 
 def _whose(start: Mapping[str, Any], session: str) -> tuple[str, str]:
@@ -143,4 +143,4 @@ def _answer(part: Mapping[str, Any]) -> Event:
     exited = _FAILED.match(said) if failed else None
     code = exit_code(exited[1]) if exited else 0
     said = _ENDED.sub("", said[exited.end() :] if exited else said)
-    return answered(part.get("tool_use_id"), said, failed=failed, code=code)
+    return result_of(part.get("tool_use_id"), said, failed=failed, code=code)

@@ -152,20 +152,20 @@ def _file(
     with unpacking(), scratch_folder() as folder:
         place = Path(folder, "attachment")
         place.write_bytes(data)
-        found = extractions.read(place, name)
-    if isinstance(found, Refused):
-        yield LedgerEntry(item, "left" if found.empty else "failed", found.reason)
+        extracted = extractions.read(place, name)
+    if isinstance(extracted, Refused):
+        yield LedgerEntry(item, "left" if extracted.empty else "failed", extracted.reason)
         return
-    metadata = {**found.metadata, "path": name, "media_type": kind, "attached_to": identity}
+    metadata = {**extracted.metadata, "path": name, "media_type": kind, "attached_to": identity}
     yield Draft(
         kind="file",
         source=NAME,
         source_id=identity,
-        text=found.text,
-        title=found.title or Path(name).stem or title,
-        created_at=found.created_at if found.created_at is not None else at,
-        tags=found.tags,
-        metadata=with_unread(metadata, found.unread),
+        text=extracted.text,
+        title=extracted.title or Path(name).stem or title,
+        created_at=extracted.created_at if extracted.created_at is not None else at,
+        tags=extracted.tags,
+        metadata=with_unread(metadata, extracted.unread),
     )
 
 

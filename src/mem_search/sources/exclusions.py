@@ -161,14 +161,14 @@ def entries_of(folder: str | Path, depth: int) -> list[os.DirEntry[str]]:
     if depth > MAX_DEPTH:
         why = f"lies deeper than {MAX_DEPTH} folders; add it by its own path"
         raise OSError(errno.ELOOP, why, str(folder))
-    found = []
+    listed = []
     with os.scandir(folder) as entries:
         for entry in entries:
-            found.append(entry)
-            if len(found) > MAX_ENTRIES:
+            listed.append(entry)
+            if len(listed) > MAX_ENTRIES:
                 why = f"has more than {MAX_ENTRIES:,} entries; spread them over folders"
                 raise OSError(errno.EFBIG, why, str(folder))
-    return found
+    return listed
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -45,15 +45,15 @@ class FacebookPosts(WholeFiles):
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         with opened(file.path) as export, export.text() as content:
-            found = whole(content)
-        listed = items(found) or [one for each in fields(found).values() for one in items(each)]
-        listed = listed or [fields(found)]
+            posts = whole(content)
+        listed = items(posts) or [one for each in fields(posts).values() for one in items(each)]
+        listed = listed or [fields(posts)]
         seen: dict[str, int] = {}
         empty = 0
-        for each in listed:
+        for post in listed:
             words: list[str] = []
             times: list[int] = []
-            _collect(each, words, times, 0)
+            _collect(post, words, times, 0)
             said = "\n".join(dict.fromkeys(words))
             if not said:
                 empty += 1

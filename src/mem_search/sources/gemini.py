@@ -34,9 +34,9 @@ from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
+    result_of,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment, text
 from mem_search.sources.growing import Rewritten
@@ -99,38 +99,38 @@ class Gemini(SessionFiles):
         return path.suffix in (".json", ".jsonl") and (is_session or _parent(path) != "")
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        of = file.place.remember("reader", {"found": {}, "given": [], "number": 0, "asked": 0})
+        state = file.place.remember("reader", {"found": {}, "given": [], "number": 0, "asked": 0})
         goes_on = file.place.offset > 0
-        chat = _Chat(of["found"], frozenset(of["given"]))
+        chat = _Chat(state["found"], frozenset(state["given"]))
         if goes_on or not chat.is_document(file):
             chat.replay(file)
-        found, given = chat.found, of["given"]
-        own = clean_text(found.get("sessionId")) or Path(file.name).name.partition(".")[0]
+        stated, given = chat.stated, state["given"]
+        own = clean_text(stated.get("sessionId")) or Path(file.name).name.partition(".")[0]
         session = _parent(file.path)
-        is_subagent = found.get("kind") == "subagent" or session != ""
+        is_subagent = stated.get("kind") == "subagent" or session != ""
         agent, first, session = (own, f"{own}-", session) if session else (MAIN, "", own)
-        directories = items(found.get("directories"))
+        directories = items(stated.get("directories"))
         cwd = _root(file.path) or clean_text(directories[0] if directories else "")
         if not goes_on:
             # What is older than its file was copied from another session.
-            yield Line("start", session, moment(found.get("startTime")), "", "", agent, ())
+            yield Line("start", session, moment(stated.get("startTime")), "", "", agent, ())
         for name, message in chat.messages.items():
             if name == chat.last:  # it may be written again
-                of["found"] = chat.found_before
+                state["found"] = chat.stated_before
                 file.place.keep("unread", partial(asdict, chat.unread_before))
                 file.place.let_go()
             given.append(crc32(name.encode()))
             if _GONE in message:
                 yield Line("gone", session, None, cwd, "", agent, (), passed=1)
                 continue
-            of["number"] += 1
+            state["number"] += 1
             words = _words(message.get("displayContent")) or _words(message.get("content"))
             own_id = clean_text(message.get("id"))
-            key = f"{first}{own_id or 'message'}-{of['number']}"
+            key = f"{first}{own_id or 'message'}-{state['number']}"
             events: tuple[Event, ...] = ()
             if message.get("type") == "user" and words.strip():
-                of["asked"] += 1
-                key = f"{first}{of['asked']}"
+                state["asked"] += 1
+                key = f"{first}{state['asked']}"
                 if not _ADDED.fullmatch(words) and (said := without_injected(words)):
                     events = (Instruction(said) if is_subagent else Prompt(said),)
             elif message.get("type") == "gemini":
@@ -138,7 +138,7 @@ class Gemini(SessionFiles):
             at = moment(message.get("timestamp"))
             uuid, former = (own_id, (f"{session}/{key}",)) if is_uuid(own_id) else (key, ())
             yield Line(uuid, session, at, cwd, "", agent, events, former=former, is_reused=True)
-        if agent == MAIN and (title := clean_text(found.get("summary"))):
+        if agent == MAIN and (title := clean_text(stated.get("summary"))):
             yield Line("title", session, None, cwd, "", MAIN, (SessionTitle(title),))
 
 
@@ -156,11 +156,11 @@ class _Chat:
     before the ``last`` message is kept, because a program writes that one again as it goes on.
     """
 
-    found: dict[str, Any]
+    stated: dict[str, Any]
     given: frozenset[int]
     messages: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     last: str | None = None
-    found_before: dict[str, Any] = field(default_factory=dict)
+    stated_before: dict[str, Any] = field(default_factory=dict)
     unread_before: UnreadLines = field(default_factory=UnreadLines)
 
     def is_document(self, file: WholeFile) -> bool:
@@ -168,12 +168,12 @@ class _Chat:
         content = read_regular_file(file.path, _MAX_FILE_BYTES, follow=False)
         check_values(content)
         try:
-            self.found = dict(fields(loads(content.decode("utf-8-sig"))))
+            self.stated = dict(fields(loads(content.decode("utf-8-sig"))))
         except ValueError as error:
             if Path(file.name).suffix == ".json":
                 raise ValueError(f"it is not a complete JSON document: {error}") from error
             return False
-        listed = enumerate(map(fields, items(self.found.pop("messages", None))))
+        listed = enumerate(map(fields, items(self.stated.pop("messages", None))))
         self.messages = {str(number): message for number, message in listed}
         return True
 
@@ -202,14 +202,14 @@ class _Chat:
                     else ", ".join(sorted(line))
                 )
                 file.unread.not_known(what)
-        if not (self.found or self.messages or self.given or file.unread.unknown):
+        if not (self.stated or self.messages or self.given or file.unread.unknown):
             raise ValueError("it is neither JSON nor lines of JSON")
 
     def _message(self, name: str, line: Mapping[str, Any], file: WholeFile) -> None:
         if name not in self.messages:
             if crc32(name.encode()) in self.given:
                 raise Rewritten
-            self.last, self.found_before = name, dict(self.found)
+            self.last, self.stated_before = name, dict(self.stated)
             self.unread_before = deepcopy(file.unread)
             file.place.hold()
         self.messages[name] = line
@@ -220,13 +220,13 @@ class _Chat:
         """What is stated of the session, whose id and start are those that were stated first; and
         the messages that are listed, in place of those before them.
         """
-        first = {name: self.found[name] for name in _FIRST if name in self.found}
+        first = {name: self.stated[name] for name in _FIRST if name in self.stated}
         now = {name: stated[name] for name in _STATED if name in stated} | first
         is_listed = isinstance(stated.get("messages"), list)
-        is_of_all = any(now.get(name) != self.found.get(name) for name in _OF_ALL if name in now)
+        is_of_all = any(now.get(name) != self.stated.get(name) for name in _OF_ALL if name in now)
         if self.given and (is_listed or is_of_all):
             raise Rewritten
-        self.found |= now
+        self.stated |= now
         if is_listed:
             gone = {name: {**message, _GONE: True} for name, message in self.messages.items()}
             listed = map(fields, items(stated["messages"]))
@@ -238,7 +238,7 @@ def _work(words: str, calls: list[Any]) -> Iterator[Event]:
         yield AgentText(words.strip())
     for call in map(fields, calls):
         key = call.get("id")
-        yield called(_TOOLS, key, call.get("name"), call.get("args"))
+        yield call_of(_TOOLS, key, call.get("name"), call.get("args"))
         parts = [fields(fields(part).get("functionResponse")) for part in items(call.get("result"))]
         responses = [fields(part.get("response")) for part in parts]
         output = "\n".join(
@@ -247,7 +247,7 @@ def _work(words: str, calls: list[Any]) -> Iterator[Event]:
         codes = _EXIT_CODE.findall(output)
         shown = clean_text(call.get("resultDisplay")) or output
         failed = call.get("status") in ("error", "cancelled")
-        yield answered(key, shown, failed=failed, code=exit_code(codes[-1]) if codes else 0)
+        yield result_of(key, shown, failed=failed, code=exit_code(codes[-1]) if codes else 0)
 
 
 def _words(content: object) -> str:

@@ -105,7 +105,7 @@ class Git(BaseSource):
         heads, tips = {head for _, head in opened.heads}, opened.tips
         if _is_read(heads, opened.left, {**cursor, "tips": tips}):
             return
-        found = BatchBuilder(total=opened.total, shared=True)
+        batch = BatchBuilder(total=opened.total, shared=True)
         project = identify(location.path)
         span = _span(heads, tips)
 
@@ -121,25 +121,25 @@ class Git(BaseSource):
                 if draft is None:
                     left += 1
                     continue
-                found.take(replace(draft, place=project.place))
-                if found.is_full:
+                batch.take(replace(draft, place=project.place))
+                if batch.is_full:
                     so_far = {**cursor, "tips": sorted(frontier), "form": _FORM}
-                    yield found.build(so_far, done)
+                    yield batch.build(so_far, done)
         except SourceError as error:
-            _outdate_failure(found, cursor)
-            found.note(LedgerEntry(span, "failed", error.message, found.taken))
-            yield found.build({"tips": sorted(frontier), "failed": span, "form": _FORM}, done)
+            _outdate_failure(batch, cursor)
+            batch.note(LedgerEntry(span, "failed", error.message, batch.taken))
+            yield batch.build({"tips": sorted(frontier), "failed": span, "form": _FORM}, done)
             raise
-        _outdate_failure(found, cursor)
-        if found.taken:
-            found.note(LedgerEntry(span, "taken", records=found.taken))
+        _outdate_failure(batch, cursor)
+        if batch.taken:
+            batch.note(LedgerEntry(span, "taken", records=batch.taken))
         if left:
             reason = f"empty commits: {left} (default merges, or neither message nor files)"
-            found.leave(f"{span} (empty)", reason)
+            batch.leave(f"{span} (empty)", reason)
         for item, reason in opened.left.items():
-            found.leave(item, reason)
+            batch.leave(item, reason)
         left_out = {"left": sorted(opened.left)} if opened.left else {}
-        yield found.build({"tips": sorted(heads), "form": _FORM, **left_out}, done)
+        yield batch.build({"tips": sorted(heads), "form": _FORM, **left_out}, done)
 
 
 def _is_read(heads: Collection[str], left: Collection[str], cursor: Mapping[str, Any]) -> bool:
@@ -148,10 +148,10 @@ def _is_read(heads: Collection[str], left: Collection[str], cursor: Mapping[str,
     return same and sorted(left) == cursor.get("left", [])
 
 
-def _outdate_failure(found: BatchBuilder, cursor: Mapping[str, Any]) -> None:
+def _outdate_failure(batch: BatchBuilder, cursor: Mapping[str, Any]) -> None:
     """Remove the failure of an earlier reading from the ledger: that history was read again."""
     if failed := cursor.get("failed"):
-        found.outdate(str(failed))
+        batch.outdate(str(failed))
 
 
 def _span(heads: Iterable[str], tips: Iterable[str]) -> str:
@@ -226,9 +226,9 @@ class History:
 
     def commits(self) -> Iterator[tuple[str, Commit]]:
         """The commits with their branches, parents before children, else oldest first."""
-        while found := self._asked(None):
-            assert isinstance(found, list)
-            yield from found
+        while commits := self._asked(None):
+            assert isinstance(commits, list)
+            yield from commits
 
     def close(self) -> None:
         """End the process and what it runs."""

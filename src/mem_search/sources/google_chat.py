@@ -82,19 +82,19 @@ def _said(message: Mapping[str, Any]) -> Said:
 
 def _moment(written: str) -> int | None:
     """``Tuesday, 14 March 2023 at 10:12:00 UTC``, or as in the United States; ms since 1970."""
-    found = _DATE.search(written.replace("\u202f", " ").replace("\xa0", " "))
-    if found is None:
+    match = _DATE.search(written.replace("\u202f", " ").replace("\xa0", " "))
+    if match is None:
         return None
     try:
-        month = _MONTHS.index((found["month"] or found["month2"]).lower()) + 1
+        month = _MONTHS.index((match["month"] or match["month2"]).lower()) + 1
         hour = (
-            int(found["hour"]) % 12 + 12 * (found["half"] == "PM")
-            if found["half"]
-            else int(found["hour"])
+            int(match["hour"]) % 12 + 12 * (match["half"] == "PM")
+            if match["half"]
+            else int(match["hour"])
         )
-        day = int(found["day"] or found["day2"])
-        at = datetime(int(found["year"]), month, day, hour, int(found["minute"]),
-                      int(found["second"]), tzinfo=UTC)  # fmt: skip
+        day = int(match["day"] or match["day2"])
+        at = datetime(int(match["year"]), month, day, hour, int(match["minute"]),
+                      int(match["second"]), tzinfo=UTC)  # fmt: skip
     except ValueError:
         return None
     return round(at.timestamp() * 1000)

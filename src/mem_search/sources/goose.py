@@ -34,10 +34,10 @@ from mem_search.sources.agent_work.session_stores import (
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
     home_of,
+    result_of,
     words,
 )
 from mem_search.sources.conversations import fields, items, json_lines
@@ -177,7 +177,7 @@ def _called(part: Mapping[str, Any]) -> Event:
     given, tool = fields(call.get("arguments")), clean_text(call.get("name")).rpartition("__")[2]
     if tool == "text_editor":
         tool = _EDITOR.get(clean_text(given.get("command")), "edit")
-    return called(_TOOLS, part.get("id"), tool, given)
+    return call_of(_TOOLS, part.get("id"), tool, given)
 
 
 def _answered(part: Mapping[str, Any]) -> Event:
@@ -189,4 +189,4 @@ def _answered(part: Mapping[str, Any]) -> Event:
     code = exit_code(fields(fields(value).get("structuredContent")).get("exit_code"))
     if failed and not code and (exited := _EXITED.search(said)):
         code = exit_code(exited[1])
-    return answered(part.get("id"), said, failed=failed, code=code)
+    return result_of(part.get("id"), said, failed=failed, code=code)

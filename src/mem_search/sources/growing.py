@@ -60,16 +60,16 @@ class Growing:
         place._awaits = [*stored.get("awaits", ())]
         return place
 
-    def remember(self, who: str, live: dict[str, Any], *not_kept: str) -> dict[str, Any]:
-        """``live`` as it was when the file was left; it is kept again. So a reader can go on."""
-        live.update(deepcopy(self.known.get(who, {})))
+    def remember(self, name: str, state: dict[str, Any], *not_kept: str) -> dict[str, Any]:
+        """``state`` as it was when the file was left; it is kept again. So a reader can go on."""
+        state.update(deepcopy(self.known.get(name, {})))
         self._goes_on = True
-        self.keep(who, lambda: {name: live[name] for name in live if name not in not_kept})
-        return live
+        self.keep(name, lambda: {key: state[key] for key in state if key not in not_kept})
+        return state
 
-    def keep(self, who: str, keeper: Callable[[], Any]) -> None:
+    def keep(self, name: str, keeper: Callable[[], Any]) -> None:
         """``keeper`` gives what is to be known at the place that the file is left at."""
-        self._keepers[who] = keeper
+        self._keepers[name] = keeper
 
     def hold(self) -> None:
         """What begins at the place may change: the file is left here, once ``let_go`` is called."""
@@ -78,7 +78,7 @@ class Growing:
     def let_go(self) -> None:
         """What is known now is what is known where the file is left."""
         if self._end:
-            known = deepcopy({who: keeper() for who, keeper in self._keepers.items()})
+            known = deepcopy({name: keeper() for name, keeper in self._keepers.items()})
             self.left = {**self.left, **self._end, "known": known}
 
     def forget(self, *, really: bool = True) -> None:

@@ -80,8 +80,8 @@ def _parts(text: str) -> tuple[str, dict[str, str]]:
     body, gap, last = text.rstrip("\n").rpartition("\n\n")
     if not gap:
         body, last = "", text
-    found = (_FIELD.fullmatch(line) for line in last.split("\n"))
-    return body, {match[1]: match[2] for match in found if match}
+    matches = (_FIELD.fullmatch(line) for line in last.split("\n"))
+    return body, {match[1]: match[2] for match in matches if match}
 
 
 @lru_cache(maxsize=4)

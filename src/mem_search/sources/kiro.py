@@ -39,10 +39,10 @@ from mem_search.sources.agent_work.session_stores import (
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
     home_of,
+    result_of,
     words,
 )
 from mem_search.sources.conversations import fields, items, json_lines
@@ -228,7 +228,7 @@ def _third(payload: Mapping[str, Any]) -> Iterator[Event]:
             failed = payload.get("success") is False
             exited = _EXITED.search(text)
             code = exit_code(exited[1]) if exited else 0
-            yield answered(payload.get("toolCallId"), text, failed=failed, code=code)
+            yield result_of(payload.get("toolCallId"), text, failed=failed, code=code)
 
 
 def _called(call: object, tool: object, arguments: object) -> ToolCall:
@@ -239,18 +239,18 @@ def _called(call: object, tool: object, arguments: object) -> ToolCall:
     name = {"Directory": "list", "Search": "grep"}.get(mode, name)
     if name in _WRITES and mode == "create":
         name = "create"
-    return called(_TOOLS, call, name, {**operation, **given})
+    return call_of(_TOOLS, call, name, {**operation, **given})
 
 
 def _result(result: Mapping[str, Any], call: object) -> Event:
     """The answer of a tool: parts with text, or with JSON as a command has it."""
     parts = [fields(part) for part in items(result.get("content"))]
-    found: Mapping[str, Any] = {}
+    output: Mapping[str, Any] = {}
     texts = [clean_text(part.get("Text")) or clean_text(part.get("data")) for part in parts]
     for part in parts:
-        found = found or fields(part.get("Json")) or fields(part.get("data"))
-    texts += [clean_text(found.get("stdout")), clean_text(found.get("stderr"))]
+        output = output or fields(part.get("Json")) or fields(part.get("data"))
+    texts += [clean_text(output.get("stdout")), clean_text(output.get("stderr"))]
     said = "\n".join(text for text in texts if text)
-    code = exit_code(found.get("exit_status", found.get("exit_code")))
+    code = exit_code(output.get("exit_status", output.get("exit_code")))
     failed = clean_text(result.get("status")).lower() == "error"
-    return answered(call, said, failed=failed, code=code)
+    return result_of(call, said, failed=failed, code=code)

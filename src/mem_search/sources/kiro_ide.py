@@ -18,14 +18,7 @@ from typing import Final
 from mem_search.contracts import Machine
 from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
-from mem_search.sources.agent_work.events import (
-    MAIN,
-    AgentText,
-    Event,
-    Line,
-    Prompt,
-    SessionTitle,
-)
+from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt, SessionTitle
 from mem_search.sources.agent_work.session_stores import (
     SessionStores,
     Store,
@@ -36,7 +29,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import UnreadLines, head
 from mem_search.text.file_names import as_text
@@ -113,39 +106,39 @@ def _lines(store: Store, unread: UnreadLines) -> Iterator[Line]:
     cwd = clean_text(about.get("workspaceDirectory")) or store.folder
     title = SessionTitle(clean_text(about.get("title")))
     requests = _requests(store.path.parent.parent.parent, cwd)
-    found: list[tuple[str, int | None, tuple[Event, ...]]] = []
+    turns: list[tuple[str, int | None, tuple[Event, ...]]] = []
     for unread.at, entry in enumerate(map(fields, items(about.get("history"))), 1):
         message, request = fields(entry.get("message")), clean_text(entry.get("executionId"))
         key = clean_text(message.get("id")) or str(unread.at)
         said = words(message.get("content"))
         if message.get("role") == "user":
             asked = "" if said.startswith(_ADDED) else without_injected(said)
-            found.append((key, None, (Prompt(asked), title) if asked else ()))
+            turns.append((key, None, (Prompt(asked), title) if asked else ()))
             continue
         done = list(_work(path, unread)) if (path := requests.get(request)) else []
-        found += [(f"{key}-{name}", at, events) for name, at, events in done]
+        turns += [(f"{key}-{name}", at, events) for name, at, events in done]
         if request and said == _PLACEHOLDER and not path:
             unread.add(unread.at, f"is not told: the file of its request {request} is not there")
         did_say = any(isinstance(event, AgentText) for *_, events in done for event in events)
         if said and said != _PLACEHOLDER and not did_say:
-            found.append((key, None, (AgentText(said),)))
+            turns.append((key, None, (AgentText(said),)))
     # A message has no time: it is that of what was done next, or else before.
     last = round(store.path.stat().st_mtime * 1000)
     times: list[int] = []
-    for _, at, _ in reversed(found):
+    for _, at, _ in reversed(turns):
         times.append(at or (times[-1] if times else last))
-    for (key, _, events), at in zip(found, reversed(times), strict=True):
+    for (key, _, events), at in zip(turns, reversed(times), strict=True):
         yield Line(key, session, at, cwd, "", MAIN, events)
 
 
 def _requests(base: Path, workspace: str) -> Mapping[str, Path]:
     """Request → the file that says what was done for it."""
-    found: dict[str, Path] = {}
+    by_request: dict[str, Path] = {}
     folder = base / sha256(workspace.encode()).hexdigest()[:32]
     for _, path in zip(range(_MAX_REQUESTS), folder.glob("*/*"), strict=False):
         if named := _REQUEST.search(head(path)):
-            found[named[1].decode()] = path
-    return found
+            by_request[named[1].decode()] = path
+    return by_request
 
 
 def _work(path: Path, unread: UnreadLines) -> Iterator[tuple[str, int | None, tuple[Event, ...]]]:
@@ -167,7 +160,7 @@ def _work(path: Path, unread: UnreadLines) -> Iterator[tuple[str, int | None, tu
             for part, each in enumerate(calls):
                 name = f"{call}-{part}"
                 events = (
-                    called(_TOOLS, name, kind, each),
-                    answered(name, answer, failed=failed, code=code),
+                    call_of(_TOOLS, name, kind, each),
+                    result_of(name, answer, failed=failed, code=code),
                 )
                 yield f"{place}-{part}", at, events

@@ -61,8 +61,8 @@ class _Work:
     said: dict[str, list[str]] = field(default_factory=dict)
 
     def all(self, name: str) -> list[str]:
-        found = (self.said.get(each) for each in _NAMES[name])
-        return next((each for each in found if each), [])
+        values = (self.said.get(each) for each in _NAMES[name])
+        return next((each for each in values if each), [])
 
     def one(self, name: str) -> str:
         return (self.all(name) or [""])[0]
@@ -147,15 +147,15 @@ def _of_bibtex(content: str, name: str) -> Iterator[_Work | LedgerEntry]:
             words = value
         return " ".join(words.split())
 
-    found = bibtexparser.parse_string(content)
-    for block in found.failed_blocks:
+    library = bibtexparser.parse_string(content)
+    for block in library.failed_blocks:
         same = getattr(block, "ignore_error_block", None)
         if same is not None and hasattr(same, "fields"):  # a key that stands twice
             yield _bibtex(same, shown)
         else:
             item = f"{name}:{(block.start_line or 0) + 1}"
             yield LedgerEntry(item, "failed", f"the entry cannot be read: {block.error}")
-    for entry in found.entries:
+    for entry in library.entries:
         yield _bibtex(entry, shown)
 
 

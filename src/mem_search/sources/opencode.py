@@ -39,10 +39,10 @@ from mem_search.sources.agent_work.session_stores import (
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
     home_of,
+    result_of,
     words,
 )
 from mem_search.sources.conversations import fields, items
@@ -131,7 +131,7 @@ def _sessions(database: ForeignDatabase) -> dict[str, _Session]:
     """The sessions with messages by their ids, the oldest first. Raises ValueError for a database
     of another form.
     """
-    columns, found = database.columns, dict[str, _Session]()
+    columns, by_id = database.columns, dict[str, _Session]()
     for sessions, parts in (
         ("session", "part"), ("session", "session_message"), ("session_v2", "session_message")
     ):  # fmt: skip
@@ -144,16 +144,16 @@ def _sessions(database: ForeignDatabase) -> dict[str, _Session]:
         }
         rows = database.rows(_SESSIONS.format(sessions=sessions, parts=parts, **named))
         for key, parent, folder, title, began, version, fork, count, changed in rows:
-            session = found.setdefault(key, _Session(key))
+            session = by_id.setdefault(key, _Session(key))
             session.parent, session.folder = parent, clean_text(folder)
             session.title = "" if _UNTITLED.match(clean_text(title)) else clean_text(title)
             session.began = began if isinstance(began, int) else 0
             session.version, session.fork = clean_text(version), clean_text(fork)
             session.stamps[parts] = f"{changed}-{count}"
-    if not found and not any(columns.keys() >= set(tables) for tables in _TABLES):
+    if not by_id and not any(columns.keys() >= set(tables) for tables in _TABLES):
         tables = ", ".join(sorted({table for each in _TABLES for table in each} - columns.keys()))
         raise ValueError(f"its form is not known, it has no table {tables}")
-    return dict(sorted(found.items(), key=lambda each: (each[1].began, str(each[0]))))
+    return dict(sorted(by_id.items(), key=lambda each: (each[1].began, str(each[0]))))
 
 
 def _lines(
@@ -253,11 +253,11 @@ def _of_2(
                     events = _events(_as_in_1(part), is_summary=False)
                     yield about.line(f"{key}-{number}", done if _is_time(done) else at, events)
             case "shell":  # the person ran it
-                call = called(TOOLS, key, "shell", message)
+                call = call_of(TOOLS, key, "shell", message)
                 output = message.get("output")
                 said = clean_text(output) or clean_text(fields(output).get("output"))
                 code = exit_code(message.get("exit"))
-                yield about.line(key, at, (call, answered(key, said, failed=False, code=code)))
+                yield about.line(key, at, (call, result_of(key, said, failed=False, code=code)))
             case "compaction":
                 if summary := clean_text(message.get("summary")):
                     yield about.line(key, at, (Compaction(summary),))
@@ -304,7 +304,7 @@ def _events(part: Mapping[str, Any], *, is_summary: bool) -> Iterator[Event]:
     elif part.get("type") == "tool":
         state, tool, call = fields(part.get("state")), part.get("tool"), part.get("callID")
         given = fields(state.get("input"))
-        made = called(TOOLS, call, tool, given)
+        made = call_of(TOOLS, call, tool, given)
         patched = clean_text(given.get("patchText")) if tool in ("patch", "apply_patch") else ""
         files = [path.strip() for path in _PATCHED.findall(patched)]
         calls = [ToolCall(f"{call}/{path}", "Edit", {"file_path": path}) for path in files]
@@ -313,5 +313,5 @@ def _events(part: Mapping[str, Any], *, is_summary: bool) -> Iterator[Event]:
             failed = status == "error"
             answer = clean_text(state.get("error" if failed else "output"))
             code = exit_code(fields(state.get("metadata")).get("exit"))
-            yield from (answered(each.call, "", failed=failed) for each in calls)
-            yield answered(call, answer, failed=failed, code=code)
+            yield from (result_of(each.call, "", failed=failed) for each in calls)
+            yield result_of(call, answer, failed=failed, code=code)

@@ -27,9 +27,9 @@ from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
+    result_of,
     words,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment, object_in
@@ -70,25 +70,27 @@ class PiEntries(SessionFiles):
     tools = TOOLS
 
     def lines(self, file: WholeFile) -> Iterator[Line]:
-        of = file.place.remember("reader", {"session": "", "cwd": "", "above": [], "began": None})
+        state = file.place.remember(
+            "reader", {"session": "", "cwd": "", "above": [], "began": None}
+        )
         for raw in json_lines(file):
             at = moment(raw.get("timestamp"))
-            if raw.get("type") == "session" and not of["session"]:
-                of |= {"session": clean_text(raw.get("id")), "cwd": clean_text(raw.get("cwd"))}
-                of |= {"above": _above(file, raw), "began": at}
+            if raw.get("type") == "session" and not state["session"]:
+                state |= {"session": clean_text(raw.get("id")), "cwd": clean_text(raw.get("cwd"))}
+                state |= {"above": _above(file, raw), "began": at}
                 file.unread.program = f"{self.label}, version {raw.get('version')} of its sessions"
-            origin, began = "", of["began"]
-            for session, its in of["above"]:
+            origin, began = "", state["began"]
+            for session, its in state["above"]:
                 if at is None or began is None or at >= began:
                     break
                 origin, began = session, its
             key = clean_text(raw.get("id")) or f"line-{file.unread.at}"
-            others = [session for session, _ in of["above"] if origin and session != origin]
+            others = [session for session, _ in state["above"] if origin and session != origin]
             yield Line(
                 key,
-                of["session"],
+                state["session"],
                 at,
-                of["cwd"],
+                state["cwd"],
                 "",
                 MAIN,
                 tuple(_events(raw, file.unread)),
@@ -103,14 +105,14 @@ def _above(file: WholeFile, header: Mapping[str, Any]) -> list[list[Any]]:
     A fork of a fork has the entries of both. Where a file is not there, nothing is known of what
     its session copied: then this one is read from its start when the file comes.
     """
-    found: list[list[Any]] = []
+    sessions: list[list[Any]] = []
     while named := _OF_FILE.fullmatch(Path(clean_text(header.get("parentSession"))).stem):
         name = Path(clean_text(header["parentSession"])).name
-        header = {} if file.is_upload or len(found) >= _MAX_ABOVE else _header(file.path, name)
-        found.append([named[1], moment(header.get("timestamp"))])
+        header = {} if file.is_upload or len(sessions) >= _MAX_ABOVE else _header(file.path, name)
+        sessions.append([named[1], moment(header.get("timestamp"))])
         if not (header or file.is_upload):
             file.place.wait_for(named[1])
-    return found
+    return sessions
 
 
 def _header(path: Path, name: str) -> Mapping[str, Any]:
@@ -151,19 +153,19 @@ def _message(message: Mapping[str, Any], key: str) -> Iterator[Event]:
                 if part.get("type") == "text" and (said := words([part])):
                     yield AgentText(said)
                 elif part.get("type") == "toolCall":
-                    yield called(TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
+                    yield call_of(TOOLS, part.get("id"), part.get("name"), part.get("arguments"))
         case "toolResult":
             answer = words(content)
             failed = message.get("isError") is True
             exited = _EXITED.search(answer) if failed else None
             code = exit_code(exited[1]) if exited else 0
             answer = answer[: exited.start()] if exited else answer
-            yield answered(message.get("toolCallId"), answer, failed=failed, code=code)
+            yield result_of(message.get("toolCallId"), answer, failed=failed, code=code)
         case "bashExecution" if not message.get("excludeFromContext"):
             # The person ran it with "!"; with "!!" it is not meant for the agent.
-            yield called(TOOLS, key, "bash", message)
+            yield call_of(TOOLS, key, "bash", message)
             code = exit_code(message.get("exitCode"))
-            yield answered(key, clean_text(message.get("output")), failed=False, code=code)
+            yield result_of(key, clean_text(message.get("output")), failed=False, code=code)
 
 
 _FILE: Final = pattern(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d+Z_[\w-]+\.jsonl")

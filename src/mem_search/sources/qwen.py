@@ -12,21 +12,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import (
-    MAIN,
-    AgentText,
-    Event,
-    Line,
-    Prompt,
-    SessionTitle,
-)
+from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt, SessionTitle
 from mem_search.sources.agent_work.text import clean_text, without_injected
 from mem_search.sources.agent_work.transcripts import (
     SessionFiles,
     Tools,
-    answered,
-    called,
+    call_of,
     exit_code,
+    result_of,
     words,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment
@@ -111,7 +104,7 @@ def _events(raw: Mapping[str, Any]) -> Iterator[Event]:
                 if said := words([part]):
                     yield AgentText(said)
                 elif call := fields(part.get("functionCall")):
-                    yield called(_TOOLS, call.get("id"), call.get("name"), call.get("args"))
+                    yield call_of(_TOOLS, call.get("id"), call.get("name"), call.get("args"))
         case "tool_result":
             for part in map(fields, parts):
                 yield from _answer(fields(part.get("functionResponse")), raw)
@@ -130,4 +123,4 @@ def _answer(given: Mapping[str, Any], raw: Mapping[str, Any]) -> Iterator[Event]
         # What a command wrote is between lines of the program; this is without them.
         shown = clean_text(result.get("resultDisplay")) or output
         code = exit_code(exited[1]) if exited else 0
-        yield answered(given.get("id"), shown, failed=failed, code=code)
+        yield result_of(given.get("id"), shown, failed=failed, code=code)

@@ -20,36 +20,36 @@ OF_ONE: Final = ("source_id", "title", "created_at", "url")
 """What can be said of one record alone; the rest holds for all that a file has."""
 
 
-def described(batches: Iterable[Batch], given: Mapping[str, str]) -> Iterator[Batch]:
-    """The batches of a file with what ``given`` (``sources.base.UPLOADED``) says of it."""
+def described(batches: Iterable[Batch], stated: Mapping[str, str]) -> Iterator[Batch]:
+    """The batches of a file with what ``stated`` (``sources.base.UPLOADED``) says of it."""
     is_first = True
     for batch in batches:
-        drafts = [_of_all(draft, given) for draft in batch.drafts]
+        drafts = [_of_all(draft, stated) for draft in batch.drafts]
         if drafts and is_first:
-            drafts, is_first = _of_first(drafts, given), False
+            drafts, is_first = _of_first(drafts, stated), False
         yield replace(batch, drafts=tuple(drafts))
 
 
-def _of_all(draft: Draft, given: Mapping[str, str]) -> Draft:
-    noted = {name: given[name] for name in ("source_type",) if name in given}
+def _of_all(draft: Draft, stated: Mapping[str, str]) -> Draft:
+    noted = {name: stated[name] for name in ("source_type",) if name in stated}
     return replace(
         draft,
-        project=given.get("project") or draft.project,
-        tags=tuple(dict.fromkeys([*json.loads(given.get("tags", "[]")), *draft.tags])),
-        metadata={**draft.metadata, **noted, **json.loads(given.get("metadata", "{}"))},
+        project=stated.get("project") or draft.project,
+        tags=tuple(dict.fromkeys([*json.loads(stated.get("tags", "[]")), *draft.tags])),
+        metadata={**draft.metadata, **noted, **json.loads(stated.get("metadata", "{}"))},
     )
 
 
-def _of_first(drafts: Sequence[Draft], given: Mapping[str, str]) -> list[Draft]:
+def _of_first(drafts: Sequence[Draft], stated: Mapping[str, str]) -> list[Draft]:
     first, *others = drafts
-    changed: dict[str, Any] = {name: given[name] for name in ("title", "url") if name in given}
+    changed: dict[str, Any] = {name: stated[name] for name in ("title", "url") if name in stated}
     said = dict(first.metadata)
-    if "created_at" in given:
-        changed["created_at"] = int(given["created_at"])
+    if "created_at" in stated:
+        changed["created_at"] = int(stated["created_at"])
         said[DATED_BY] = "upload"
-    if own := given.get("source_id"):
+    if own := stated.get("source_id"):
         changed["source_id"] = own
-        said["sha256"] = given.get("sha256", "")
+        said["sha256"] = stated.get("sha256", "")
         said.pop(CONTENT_ID, None)  # who gives an id says by it which message this is
         others = [_renamed(each, first.source_id, own) for each in others]
     return [replace(first, **changed, metadata=said), *others]

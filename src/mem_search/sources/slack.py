@@ -16,7 +16,7 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat
 from mem_search.model import Draft, LedgerEntry
 from mem_search.patterns import pattern
-from mem_search.sources.base import alone
+from mem_search.sources.base import guarded
 from mem_search.sources.conversations import (
     Said,
     conversation,
@@ -26,13 +26,7 @@ from mem_search.sources.conversations import (
     notices,
     text,
 )
-from mem_search.sources.whole_files import (
-    Export,
-    WholeFile,
-    WholeFiles,
-    opened,
-    whole,
-)
+from mem_search.sources.whole_files import Export, WholeFile, WholeFiles, opened, whole
 from mem_search.zip_files import DAMAGED_ZIP, Member
 
 NAME: Final = "slack"
@@ -70,7 +64,7 @@ class Slack(WholeFiles):
                 match = match or _DAY.fullmatch(f"channel/{Path(name).name}")
                 channel, date = match.groups() if match else ("channel", Path(name).stem)
                 people = _people_beside(path.parent.parent)
-                yield from alone(name, partial(_day, export, None, channel, date, people, unsaid))
+                yield from guarded(name, partial(_day, export, None, channel, date, people, unsaid))
                 yield from notices(file, sum(unsaid), "Slack")
                 return
             listed = (each for each in export.members() if each.name == "users.json")
@@ -78,7 +72,7 @@ class Slack(WholeFiles):
             for day in export.members():
                 if match := _DAY.fullmatch(day.name):
                     item, (channel, date) = f"{name}:{day.name}", match.groups()
-                    yield from alone(
+                    yield from guarded(
                         item, partial(_day, export, day, channel, date, people, unsaid)
                     )
         yield from notices(file, sum(unsaid), "Slack")
@@ -148,15 +142,15 @@ def _draft(channel: str, day: str, messages: list[Any], people: Mapping[str, str
     )
 
 
-def _texts(found: object, depth: int = 0) -> list[str]:
+def _texts(blocks: object, depth: int = 0) -> list[str]:
     """The texts of blocks, of which apps build their messages; links have their address, too."""
     if depth > _MAX_DEPTH:
         return []
-    if isinstance(found, Mapping):
-        own = text(found.get("text")) or text(found.get("alt_text")) or text(found.get("url"))
-        return [*filter(None, [own]), *(each for value in found.values()
+    if isinstance(blocks, Mapping):
+        own = text(blocks.get("text")) or text(blocks.get("alt_text")) or text(blocks.get("url"))
+        return [*filter(None, [own]), *(each for value in blocks.values()
                 if not isinstance(value, str) for each in _texts(value, depth + 1))]  # fmt: skip
-    return [each for value in items(found) for each in _texts(value, depth + 1)]
+    return [each for value in items(blocks) for each in _texts(value, depth + 1)]
 
 
 def _is_said(message: Mapping[str, Any]) -> bool:

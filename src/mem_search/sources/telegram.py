@@ -45,9 +45,9 @@ class Telegram(WholeFiles):
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         with opened(file.path) as export, export.text() as content:
-            found = fields(whole(content))
-        lists = (fields(found.get(name)).get("list") for name in ("chats", "left_chats"))
-        chats = [found] if "messages" in found else [chat for each in lists for chat in items(each)]
+            root = fields(whole(content))
+        lists = (fields(root.get(name)).get("list") for name in ("chats", "left_chats"))
+        chats = [root] if "messages" in root else [chat for each in lists for chat in items(each)]
         of_telegram = 0
         for chat in map(fields, chats):
             yield from _chat(chat)
@@ -91,12 +91,12 @@ def _said(message: Mapping[str, Any], chat: str) -> Said:
     return Said(who, "\n".join(filter(None, words)), when)
 
 
-def _words(found: object) -> str:
+def _words(written: object) -> str:
     """A text, or a list of its pieces, of which those with a form are objects."""
-    if isinstance(found, str):
-        return text(found)
+    if isinstance(written, str):
+        return text(written)
     pieces = []
-    for piece in items(found):
+    for piece in items(written):
         words, link = text(piece) or text(fields(piece).get("text")), fields(piece).get("href")
         pieces.append(f"{words} ({text(link)})" if text(link) else words)
     return "".join(pieces)

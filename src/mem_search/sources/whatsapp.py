@@ -47,9 +47,9 @@ class WhatsApp(WholeFiles):
         if path.suffix.lower() != ".txt":
             return False
         lines = charsets.decoded(head(path, 4096)).splitlines()
-        found = [bool(_LINE.match(line)) for line in lines if line.strip()]
+        matched = [bool(_LINE.match(line)) for line in lines if line.strip()]
         named = path.name == "_chat.txt" or "whatsapp" in path.name.lower()
-        return bool(found) and found[0] and sum(found) >= (1 if named else _MIN_LINES)
+        return bool(matched) and matched[0] and sum(matched) >= (1 if named else _MIN_LINES)
 
     def drafts(self, file: WholeFile) -> Iterator[Draft | LedgerEntry]:
         text = charsets.decoded(read_regular_file(file.path, _MAX_BYTES)).replace("\r\n", "\n")
@@ -95,8 +95,8 @@ def _turns(lines: Iterable[str], *, is_day_first: bool) -> Iterator[Said | None]
             at, current = _time(match.groups(), is_day_first=is_day_first), [match[9]]
 
 
-def _time(found: tuple[str | None, ...], *, is_day_first: bool) -> int | None:
-    one, _, two, three, hour, minute, second, half = islice(found, 8)
+def _time(groups: tuple[str | None, ...], *, is_day_first: bool) -> int | None:
+    one, _, two, three, hour, minute, second, half = islice(groups, 8)
     assert one
     assert two
     assert three

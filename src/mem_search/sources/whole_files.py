@@ -106,11 +106,11 @@ class UnreadLines:
         if len(self.named) < MAX_NAMED_LINES:
             self.named.append((number, reason))
 
-    def not_known(self, what: str) -> None:
+    def not_known(self, description: str) -> None:
         """The line at hand has something that may be the work, in a form that is not known."""
-        what = one_line(as_text(what), _MAX_KIND)
-        if what in self.unknown or len(self.unknown) < MAX_NAMED_LINES:
-            self.unknown.setdefault(what, [self.at, 0])[1] += 1
+        description = one_line(as_text(description), _MAX_KIND)
+        if description in self.unknown or len(self.unknown) < MAX_NAMED_LINES:
+            self.unknown.setdefault(description, [self.at, 0])[1] += 1
 
     def entries(self, name: str) -> Iterator[LedgerEntry]:
         """What the ledger says of them."""
@@ -125,8 +125,8 @@ class UnreadLines:
             more = f", and {count - 1} more of it" * (count > 1)
             kinds.setdefault(number, []).append(f"{what}{more}")
         by = f" ({self.program})" * bool(self.program)
-        for number, found in kinds.items():
-            why = f"{self.unit} {number} is not understood: {'; '.join(found)}{by}"
+        for number, unknown in kinds.items():
+            why = f"{self.unit} {number} is not understood: {'; '.join(unknown)}{by}"
             yield LedgerEntry(f"{name}:{number}", "failed", why)
         if number := self.waiting:
             why = f"line {number} is incomplete; it is read once it is complete"
@@ -166,11 +166,11 @@ class WholeFiles(BaseSource):
                 raise FileNotFoundError(f"{root} does not exist")
         except OSError as error:
             raise SourceError(f"cannot read {root}: {error}", field="path") from error
-        stamps = {path: found for path in names if (found := stamp_of(path))}
+        stamps = {path: stamped for path in names if (stamped := stamp_of(path))}
         batch = BatchBuilder(total=sum(size for _, size in stamps.values()))
         done, before = 0, {*known}
-        for each in refused:
-            item, why = as_text(each.filename), f"it cannot be read: {each.strerror}"
+        for fault in refused:
+            item, why = as_text(fault.filename), f"it cannot be read: {fault.strerror}"
             if known.get(item, [""])[0] != why:
                 known[item] = [why, _DONE]
                 batch.fail(item, why)
@@ -229,7 +229,7 @@ class WholeFiles(BaseSource):
                     refuse(OSError(errno.EINVAL, why, str(path.relative_to(root))))
 
     def _read(
-        self, file: WholeFile, stamp: str, entry: list[Any], found: BatchBuilder
+        self, file: WholeFile, stamp: str, entry: list[Any], batch: BatchBuilder
     ) -> Iterator[list[Any]]:
         """Take what is new in the file; how far, as the cursor keeps it. ``entry`` is that of the
         last reading: a stamp, how many items were taken, and perhaps the place in it.
@@ -237,56 +237,56 @@ class WholeFiles(BaseSource):
         attempts = [(file, entry[1] if entry[0] == stamp else 0)]
         if entry[2:] and (place := continued(file.path, entry[2])):
             attempts.insert(0, (replace(file, place=place, unread=UnreadLines()), 0))
-        for each, start in attempts:
-            goes_on = each is not file
+        for attempt, start in attempts:
+            goes_on = attempt is not file
             with suppress(Rewritten):
-                for count in self._file(each, start, found):
-                    left = [each.place.left] if count == _DONE and each.place.left else []
+                for count in self._file(attempt, start, batch):
+                    left = [attempt.place.left] if count == _DONE and attempt.place.left else []
                     # Until its end is reached, the next reading goes on there again.
                     yield entry if goes_on and count != _DONE else [stamp, count, *left]
                 return
 
-    def _file(self, file: WholeFile, start: int, found: BatchBuilder) -> Iterator[int]:
+    def _file(self, file: WholeFile, start: int, batch: BatchBuilder) -> Iterator[int]:
         """Take what is in the file after the first ``start`` items; how many, in the end -1."""
         item, noted = file.name, 0
         taken: dict[str, bool] = {}
         if goes_on := file.place.offset > 0:
-            found.outdate(f"{item}:{file.place.line + 1}")
+            batch.outdate(f"{item}:{file.place.line + 1}")
         elif not start:
-            found.outdate(item)
+            batch.outdate(item)
         try:
-            for count, each in enumerate(self.drafts(file), 1):
-                if isinstance(each, Draft):
-                    taken[each.source_id] = bool(file.place.left)
-                noted += isinstance(each, LedgerEntry)
+            for count, output in enumerate(self.drafts(file), 1):
+                if isinstance(output, Draft):
+                    taken[output.source_id] = bool(file.place.left)
+                noted += isinstance(output, LedgerEntry)
                 if count <= start:
                     continue
-                if isinstance(each, Draft):
-                    found.take(each, item)
-                elif isinstance(each, WholeSession):
-                    found.finish(each)
-                elif isinstance(each, NotHere):
-                    found.drop(each.source_id)
+                if isinstance(output, Draft):
+                    batch.take(output, item)
+                elif isinstance(output, WholeSession):
+                    batch.finish(output)
+                elif isinstance(output, NotHere):
+                    batch.drop(output.source_id)
                     file.place.known.clear()
                 else:
-                    found.note(each)
+                    batch.note(output)
                 yield count
         except (OSError, *DAMAGED_ZIP) as error:
-            found.fail(item, f"it cannot be read: {error}")
+            batch.fail(item, f"it cannot be read: {error}")
         except StorageError:
             raise  # a full disk is no fault of the file
         except RecursionError:
-            found.fail(item, "it cannot be read: it is nested too deeply")
+            batch.fail(item, "it cannot be read: it is nested too deeply")
         except Exception as error:  # a foreign file may hold anything anywhere
             if goes_on and isinstance(error, Rewritten):
                 raise
             log.warning("%s: %r", item, error)
-            found.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
+            batch.fail(item, f"it is not as expected ({type(error).__name__}: {error})")
         else:
             if records := file.place.count(taken):
-                found.note(LedgerEntry(item, "taken", records=records))
+                batch.note(LedgerEntry(item, "taken", records=records))
             elif not noted:
-                found.leave(item, "there is nothing in it that could be stored")
+                batch.leave(item, "there is nothing in it that could be stored")
         yield _DONE
 
 

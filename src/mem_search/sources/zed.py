@@ -33,7 +33,7 @@ from mem_search.sources.agent_work.session_stores import (
     when,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
 from mem_search.sources.compressed import unpacked
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.databases import ForeignDatabase
@@ -104,22 +104,22 @@ def _lines(
     if sort not in ("json", "zstd"):
         raise UnknownForm(f"its data are of the unknown type {clean_text(sort)}")
     try:
-        found = fields(loads(unpacked(data, MAX_THREAD_BYTES) if sort == "zstd" else data))
+        saved = fields(loads(unpacked(data, MAX_THREAD_BYTES) if sort == "zstd" else data))
     except OSError as error:
         raise UnknownForm(str(error)) from error
-    version = found.get("version")
+    version = saved.get("version")
     if version not in (_CURRENT, *_OLD):
         raise UnknownForm(f"the thread has the unknown version {clean_text(version)}")
     folders = clean_text(thread.get("folder_paths")).split("\n")
-    snapshots = items(fields(found.get("initial_project_snapshot")).get("worktree_snapshots"))
+    snapshots = items(fields(saved.get("initial_project_snapshot")).get("worktree_snapshots"))
     folder = folders[0] or clean_text(fields(next(iter(snapshots), None)).get("worktree_path"))
     session, agent = clean_text(thread["id"]), MAIN
     if root != thread["id"]:
         agent = session
     at = when(thread.get("created_at")) or when(thread["updated_at"])
-    title = SessionTitle(clean_text(found.get("title") or found.get("summary")))
+    title = SessionTitle(clean_text(saved.get("title") or saved.get("summary")))
     unread.program = f"Zed, thread {version or 'without a version'}"
-    for unread.at, message in enumerate(items(found.get("messages")), 1):
+    for unread.at, message in enumerate(items(saved.get("messages")), 1):
         whole = _message(fields(message)) if version == _CURRENT else _old(fields(message))
         if whole is None:
             if message != "Resume":
@@ -185,7 +185,7 @@ def _work(content: list[Any], folders: list[str], unread: UnreadLines) -> Iterat
             for name in _PATHS:
                 if path := clean_text(given.get(name)):
                     given[name] = _placed(path, folders)
-            yield called(_TOOLS, use.get("id"), tool, given)
+            yield call_of(_TOOLS, use.get("id"), tool, given)
         elif kind not in ("Text", *_SILENT):
             unread.not_known(f"a part {clean_text(kind)}")
 
@@ -208,4 +208,4 @@ def _answer(result: Mapping[str, Any]) -> Event:
     exited = _EXITED.search(said) if is_command else None
     code = exit_code(exited[1]) if exited else 0
     failed = result.get("is_error") is True
-    return answered(result.get("tool_use_id"), said, failed=failed, code=code)
+    return result_of(result.get("tool_use_id"), said, failed=failed, code=code)

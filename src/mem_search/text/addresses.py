@@ -20,11 +20,11 @@ def addresses(headers: Iterable[str]) -> list[tuple[str, str]]:
 
     A header that the standard parser cannot read is one name.
     """
-    found: list[tuple[str, str]] = []
+    people: list[tuple[str, str]] = []
     for header in headers:
         try:
-            found += _read([header])
+            people += _read([header])
         except (RecursionError, ValueError, IndexError):
             # It calls itself for each nested comment and group, and reads past the end of some.
-            found.append((header, ""))
-    return found
+            people.append((header, ""))
+    return people

@@ -187,12 +187,12 @@ def codec_of(label: str) -> str:
         return known
     for name in (label, key, key.removeprefix("x"), other):
         try:
-            found = codecs.lookup(name)
+            codec = codecs.lookup(name)
         except (LookupError, ValueError):
             continue
         # Python marks what codes bytes as bytes: base64, zip.
-        is_text = getattr(found, "_is_text_encoding", True) and found.name not in _NO_CHARSETS
-        return _CODECS.get(_SIGN.sub("", found.name), found.name) if is_text else ""
+        is_text = getattr(codec, "_is_text_encoding", True) and codec.name not in _NO_CHARSETS
+        return _CODECS.get(_SIGN.sub("", codec.name), codec.name) if is_text else ""
     return ""
 
 
@@ -270,8 +270,8 @@ def _likeliest(data: bytes) -> str:
     from chardet import detect_all
 
     among = [*_LIKELY, *(() if _C1.search(data) else _ISO)]
-    found = detect_all(data, ignore_threshold=True, max_bytes=len(data), include_encodings=among)
-    scores = [(codec_of(str(each["encoding"] or "")), each["confidence"]) for each in found]
+    guesses = detect_all(data, ignore_threshold=True, max_bytes=len(data), include_encodings=among)
+    scores = [(codec_of(str(each["encoding"] or "")), each["confidence"]) for each in guesses]
     scores = [
         (codec, score)
         for codec, score in scores

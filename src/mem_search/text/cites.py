@@ -126,11 +126,11 @@ def find(text: str) -> tuple[Cite, ...]:
     is_listed = _sections(plain)
     entries = _entries(plain, places, is_listed)
     within = {(cite.start, cite.target) for entry in entries for cite in entry.cites}
-    found = [cite for cite in places if (cite.start, cite.target) not in within]
-    found += (cite for entry in entries for cite in entry.cites)
-    found += _marked(plain, entries)
-    found += _by_author(plain, places, is_listed)
-    return tuple(sorted(found, key=lambda cite: (cite.start, cite.target))[:MAX_PLACES])
+    cites = [cite for cite in places if (cite.start, cite.target) not in within]
+    cites += (cite for entry in entries for cite in entry.cites)
+    cites += _marked(plain, entries)
+    cites += _by_author(plain, places, is_listed)
+    return tuple(sorted(cites, key=lambda cite: (cite.start, cite.target))[:MAX_PLACES])
 
 
 def is_heading(line: str) -> bool:
@@ -138,13 +138,13 @@ def is_heading(line: str) -> bool:
     return bool(_HEADING.fullmatch(line[:200]))
 
 
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found[0])
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
 
 
 def _places(text: str) -> list[Cite]:
     """The places that have their target with them."""
-    found: list[Cite] = []
+    cites: list[Cite] = []
     for match in _PLACE.finditer(text):
         form: CiteForm
         if match["doi"] is not None:
@@ -170,8 +170,8 @@ def _places(text: str) -> list[Cite]:
         elif form == "anchor":
             close = text.find("</a>", match.end(), match.end() + _MAX_LABEL_CHARS)
             start, end = match.start(), (close + 4 if close >= 0 else match.end())
-        found.append(Cite(target, form, start, end, *context_of(text, start, end)))
-    return found
+        cites.append(Cite(target, form, start, end, *context_of(text, start, end)))
+    return cites
 
 
 _ADDRESSED: Final[dict[str, CiteForm]] = {"linked": "link", "target": "anchor", "url": "url"}
@@ -230,29 +230,29 @@ def _entries(text: str, places: list[Cite], is_listed: Callable[[int], bool]) ->
     labels = [f for f in _LABEL.finditer(text) if f["listed"] is None or is_listed(f.start())]
     starts = [cite.start for cite in places]
     entries: list[_Entry] = []
-    for found, following in zip_longest(labels, labels[1:]):
+    for match, following in zip_longest(labels, labels[1:]):
         ends = following.start() if following else len(text)
-        if (blank := text.find("\n\n", found.end(), ends)) >= 0:
+        if (blank := text.find("\n\n", match.end(), ends)) >= 0:
             ends = blank
-        inside = places[bisect_left(starts, found.end()) : bisect_left(starts, ends)]
+        inside = places[bisect_left(starts, match.end()) : bisect_left(starts, ends)]
         if not inside:
             continue
-        label = found["number"] or found["plain"] or found["defined"] or ""
-        label = f"^{found['note']}" if found["note"] else label.casefold()
-        head = found.start() + len(found[0]) - len(found[0].lstrip(" \t>|*-"))
+        label = match["number"] or match["plain"] or match["defined"] or ""
+        label = f"^{match['note']}" if match["note"] else label.casefold()
+        head = match.start() + len(match[0]) - len(match[0].lstrip(" \t>|*-"))
         tail = min(head + len(text[head:ends].rstrip()), head + 2 * CONTEXT)
         cites = tuple(
             replace(cite, form="entry", context_start=head, context_end=max(tail, cite.end))
             for cite in inside
         )
-        entries.append(_Entry(label, found.start(), ends, cites))
+        entries.append(_Entry(label, match.start(), ends, cites))
     return entries
 
 
 def _sections(text: str) -> Callable[[int], bool]:
     """Whether a place is in a list of references: after its heading and before the next one."""
-    listed = {found.start() for found in _HEADING.finditer(text)}
-    headings = sorted(listed | {found.start() for found in _ANY_HEADING.finditer(text)})
+    listed = {match.start() for match in _HEADING.finditer(text)}
+    headings = sorted(listed | {match.start() for match in _ANY_HEADING.finditer(text)})
 
     def is_listed(at: int) -> bool:
         before = bisect_left(headings, at) - 1
@@ -270,19 +270,19 @@ def _marked(text: str, entries: list[_Entry]) -> Iterator[Cite]:
     places = {label: [entry.start for entry in known] for label, known in by_label.items()}
     starts = [entry.start for entry in entries]
     made = 0
-    for found in _MARKER.finditer(text):
-        at = found.start()
+    for marker in _MARKER.finditer(text):
+        at = marker.start()
         inside = bisect_right(starts, at) - 1
         if inside >= 0 and at < entries[inside].end:
             continue
-        context = context_of(text, at, found.end())
-        for label in _labels(found):
+        context = context_of(text, at, marker.end())
+        for label in _labels(marker):
             if not (known := by_label.get(label)):
                 continue
             # Each part of a text that was joined may have a list of its own, after it.
             entry = known[min(bisect_right(places[label], at), len(known) - 1)]
             for cite in entry.cites:
-                yield Cite(cite.target, "marker", at, found.end(), *context)
+                yield Cite(cite.target, "marker", at, marker.end(), *context)
                 if (made := made + 1) >= MAX_PLACES:
                     return
 
@@ -291,14 +291,14 @@ def _by_author(text: str, places: list[Cite], is_listed: Callable[[int], bool]) 
     """The places that name an entry by its first author and its year."""
     starts = [cite.start for cite in places]
     known: dict[tuple[str, str], tuple[Cite, ...]] = {}
-    authored = [found for found in _AUTHORED.finditer(text) if is_listed(found.start())]
-    for found, following in zip_longest(authored, authored[1:]):
+    authored = [author for author in _AUTHORED.finditer(text) if is_listed(author.start())]
+    for author, following in zip_longest(authored, authored[1:]):
         ends = following.start() if following else len(text)
-        if (blank := text.find("\n\n", found.end(), ends)) >= 0:
+        if (blank := text.find("\n\n", author.end(), ends)) >= 0:
             ends = blank
-        inside = places[bisect_left(starts, found.start()) : bisect_left(starts, ends)]
+        inside = places[bisect_left(starts, author.start()) : bisect_left(starts, ends)]
         if inside:  # the first of an author and a year: others have a letter after the year
-            known.setdefault((found["name"].casefold(), found["year"]), tuple(inside))
+            known.setdefault((author["name"].casefold(), author["year"]), tuple(inside))
     made = 0
     for marker in _AUTHOR_YEAR.finditer(text) if known else ():
         cited = known.get((marker["name"].casefold(), marker["year"]))
@@ -311,14 +311,14 @@ def _by_author(text: str, places: list[Cite], is_listed: Callable[[int], bool]) 
                 return
 
 
-def _labels(found: re.Match[str]) -> list[str]:
+def _labels(marker: re.Match[str]) -> list[str]:
     """The labels that a marker names: ``[1, 3-5]`` names four."""
-    if found["note"]:
-        return [f"^{found['note']}"]
-    if found["label"]:
-        return [found["label"].casefold()]
+    if marker["note"]:
+        return [f"^{marker['note']}"]
+    if marker["label"]:
+        return [marker["label"].casefold()]
     labels: list[str] = []
-    for part in re.split(r"[,，、;]", found["numbers"] or found["raised"]):
+    for part in re.split(r"[,，、;]", marker["numbers"] or marker["raised"]):
         first, _, last = part.replace("–", "-").partition("-")
         low, high = int(first), int(last or first)
         labels += map(str, range(low, min(high, low + 50) + 1))
@@ -332,7 +332,7 @@ def context_of(text: str, start: int, end: int) -> tuple[int, int]:
     tail = _TAIL.search(head, max(0, len(head) - 80))
     within = tail.start() if tail else len(head)
     is_after = not _STOPS.isdisjoint(head[within:])
-    begins = low + max((found.end() for found in _END.finditer(head, 0, within)), default=0)
+    begins = low + max((match.end() for match in _END.finditer(head, 0, within)), default=0)
     after = None if is_after else _END.search(text, end, end + CONTEXT)
     ends = after.end() if after else end if is_after else min(len(text), end + CONTEXT)
     if marks := _MARKS.match(text, begins, start):

@@ -54,11 +54,11 @@ class Property:
 
     def parts(self, separator: str = ";") -> list[str]:
         """The fields of a value that has several, without escapes."""
-        found, start = [], 0
+        fields, start = [], 0
         for match in _UNESCAPED[separator].finditer(self.raw):
-            found.append(self.raw[start : match.end() - 1])
+            fields.append(self.raw[start : match.end() - 1])
             start = match.end()
-        return [unescaped(each).strip() for each in (*found, self.raw[start:])]
+        return [unescaped(each).strip() for each in (*fields, self.raw[start:])]
 
 
 @dataclass(slots=True)
@@ -76,8 +76,8 @@ class Component:
 
     def text(self, *names: str) -> str:
         """The value of the first of ``names`` that is there."""
-        found = (self.all(name) for name in names)
-        return next((each[0].text.strip() for each in found if each), "")
+        properties = (self.all(name) for name in names)
+        return next((each[0].text.strip() for each in properties if each), "")
 
 
 def unescaped(text: str) -> str:
@@ -95,25 +95,25 @@ def components(data: bytes) -> Iterator[Component]:
     if charsets.wide(data[:4096]) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
         data = charsets.decoded(data).encode()
     for line in _unfolded(data):
-        found = _property(line)
-        if found is None:
+        prop = _property(line)
+        if prop is None:
             continue
-        value = found.raw.strip().upper()
-        if found.name == "BEGIN":
+        value = prop.raw.strip().upper()
+        if prop.name == "BEGIN":
             if len(open_ones) > MAX_DEPTH:
                 raise ValueError(f"its parts are nested deeper than {MAX_DEPTH}")
             component = Component(value)
             if open_ones:
                 open_ones[-1].components.append(component)
             open_ones.append(component)
-        elif found.name == "END":
+        elif prop.name == "END":
             if open_ones:
                 ended = open_ones.pop()
                 ended.is_whole = True
                 if not open_ones:
                     yield ended
         elif open_ones:
-            open_ones[-1].properties.append(found)
+            open_ones[-1].properties.append(prop)
     if open_ones:
         yield open_ones[0]
 

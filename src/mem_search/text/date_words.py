@@ -286,9 +286,9 @@ def _nth(clock: Clock, match: re.Match[str], _bound: bool) -> Span:
     for months in range(3):  # of two months in a row one has 31 days, but not yet this one
         first = clock.today.replace(day=1) - relativedelta(months=months)
         if 1 <= day <= monthrange(first.year, first.month)[1]:
-            found = first.replace(day=day)
-            if found <= clock.today:
-                return clock.day(found)
+            latest = first.replace(day=day)
+            if latest <= clock.today:
+                return clock.day(latest)
     raise ValueError(match[0])
 
 

@@ -61,10 +61,10 @@ def read_moment(text: str, tz: tzinfo, *, end: bool = False) -> tuple[int, bool]
     day, minute, second, fraction, offset = match.groups()
     clock = f"{minute or '00:00'}:{second or '00'}.{(fraction or '')[:3]:0<3}"
     try:
-        found = datetime.fromisoformat(f"{day}T{clock}{(offset or '').upper()}")
+        moment = datetime.fromisoformat(f"{day}T{clock}{(offset or '').upper()}")
         if minute is None and end:
-            found = found.replace(hour=23, minute=59, second=59, microsecond=999_000)
-        return to_ms(found if found.tzinfo else found.replace(tzinfo=tz)), bool(offset)
+            moment = moment.replace(hour=23, minute=59, second=59, microsecond=999_000)
+        return to_ms(moment if moment.tzinfo else moment.replace(tzinfo=tz)), bool(offset)
     except (ValueError, OverflowError):
         raise _rfc3339_refusal() from None
 
@@ -89,16 +89,16 @@ def parse_range(text: str, *, now: datetime, tz: tzinfo, field: str = "dateRange
     clock = Clock(_aware(now, tz), tz)
     words = normalised(text)
     try:
-        found = clock.range(words)
+        span = clock.range(words)
     except (ValueError, OverflowError):
-        found = None
-    if found is None:
+        span = None
+    if span is None:
         raise _refusal(text, field, clock)
-    if found.start is not None and found.end is not None and found.start > found.end:
+    if span.start is not None and span.end is not None and span.start > span.end:
         raise InputError(
             f"{clipped(text)} ends before it begins: give the earlier date first", field=field
         )
-    return found
+    return span
 
 
 def parse_bound(
@@ -133,21 +133,21 @@ def _refusal(text: str, field: str, clock: Clock) -> InputError:
 
 def _misunderstood(words: str, clock: Clock) -> str:
     """What of a text that is no date was understood, as the end of a sentence; or empty."""
-    each = words.split()[:_MAX_WORDS]
-    strange = [word for word in each if not _is_known(word)]
-    if each and not strange:
+    tokens = words.split()[:_MAX_WORDS]
+    strange = [word for word in tokens if not _is_known(word)]
+    if tokens and not strange:
         return ": every word was understood, but there is no such date"
-    for length in range(len(each) - 1, 0, -1):
-        for at in range(len(each) - length + 1):
-            part = " ".join(each[at : at + length])
+    for length in range(len(tokens) - 1, 0, -1):
+        for at in range(len(tokens) - length + 1):
+            part = " ".join(tokens[at : at + length])
             try:
-                found = None if part.isdigit() else clock.range(part)
+                span = None if part.isdigit() else clock.range(part)
             except (ValueError, OverflowError):
-                found = None
-            if found is not None:
-                others = " ".join((*each[:at], *each[at + length :]))
+                span = None
+            if span is not None:
+                others = " ".join((*tokens[:at], *tokens[at + length :]))
                 return f": {part!r} was understood, {others!r} was not"
-    return f": {strange[0]!r} was not understood" if len(strange) < len(each) else ""
+    return f": {strange[0]!r} was not understood" if len(strange) < len(tokens) else ""
 
 
 def _is_known(word: str) -> bool:

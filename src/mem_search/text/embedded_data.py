@@ -49,13 +49,13 @@ def without_data(text: str) -> str:
     return _RUN.sub(_of_run, text)
 
 
-def _of_uri(found: re.Match[str]) -> str:
-    data = found[2] or found[3]
-    return _named(found[1] or "text/plain", data) if len(data) >= _MIN_URI_CHARS else found[0]
+def _of_uri(match: re.Match[str]) -> str:
+    data = match[2] or match[3]
+    return _named(match[1] or "text/plain", data) if len(data) >= _MIN_URI_CHARS else match[0]
 
 
-def _of_run(found: re.Match[str]) -> str:
-    run = found[0]
+def _of_run(match: re.Match[str]) -> str:
+    run = match[0]
     if not _is_base64(run):
         return run
     first = run.lstrip()

@@ -101,7 +101,7 @@ def find(text: str) -> Iterator[Named]:
     if len(text) > MAX_CHARS or "\n" in text:
         return
     quoted = [match.span() for match in QUOTED.finditer(text)]
-    found = 0
+    count = 0
     for match in _MARKER.finditer(text):
         start, end = match.span()
         before = re.findall(r"[\w'’-]+", text[:start].lower())
@@ -117,8 +117,8 @@ def find(text: str) -> Iterator[Named]:
                 (marker, *words),
             )  # fmt: skip
             start = last
-            found += 1
-            if found == MAX_EXCLUDED:
+            count += 1
+            if count == MAX_EXCLUDED:
                 return
 
 

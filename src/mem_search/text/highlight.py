@@ -12,7 +12,7 @@ from mem_search.model import Snippet
 from mem_search.patterns import pattern
 from mem_search.text import stems
 from mem_search.text.word_forms import folded, plain, view
-from mem_search.text.words import RUN, is_cjk, pairs
+from mem_search.text.words import RUN, bigrams, is_cjk
 
 WORD = pattern(r"[^\W_]+")
 
@@ -22,7 +22,7 @@ class WordMatcher:
 
     def __init__(self, words: tuple[str, ...]) -> None:
         runs = [run for word in words for run in RUN.findall(word)]
-        self._pairs = [pair for run in runs if is_cjk(run) for pair in pairs(run)]
+        self._pairs = [pair for run in runs if is_cjk(run) for pair in bigrams(run)]
         self._words = [run for run in runs if not is_cjk(run)]
         self._stems = {stem(_plain(run)) for run in self._words}
 
@@ -65,9 +65,9 @@ class WordMatcher:
         if not language:
             return
         asked = {*stems.stemmed(self._words, language)}
-        found = [*WORD.finditer(text, start, end)]
-        roots = stems.stemmed([match[0].lower() for match in found], language)
-        for match, root in zip(found, roots, strict=True):
+        matches = [*WORD.finditer(text, start, end)]
+        roots = stems.stemmed([match[0].lower() for match in matches], language)
+        for match, root in zip(matches, roots, strict=True):
             if root in asked:
                 yield match.start(), root
 
@@ -116,15 +116,15 @@ class WordMatcher:
         if written := view(text):
             return tuple(written.span(*each) for each in self.spans(written.text))
         run = WORD if text.isascii() else RUN
-        found: list[tuple[int, int]] = []
+        spans: list[tuple[int, int]] = []
         for at, root in self.places(text, 0, len(text)):
             match = None if is_cjk(text[at]) else run.match(text, at)
             end = at + len(root) if match is None else match.end()
-            if found and at <= found[-1][1]:  # two pairs of one run
-                found[-1] = (found[-1][0], max(end, found[-1][1]))
+            if spans and at <= spans[-1][1]:  # two pairs of one run
+                spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
             else:
-                found.append((at, end))
-        return tuple(found)
+                spans.append((at, end))
+        return tuple(spans)
 
     def stands_in(self, text: str) -> bool:
         """Whether ``text`` contains any of the words."""
@@ -171,8 +171,8 @@ def highlight(text: str, words: Iterable[str]) -> str | None:
     written = view(text)
     seen = written.text if written else text
     inflected = {at for at, _ in matches.inflected(seen, 0, len(seen))}
-    found = WORD.finditer(seen)
-    spans = [match.span() for match in found if match.start() in inflected or matches(match[0])]
+    tokens = WORD.finditer(seen)
+    spans = [match.span() for match in tokens if match.start() in inflected or matches(match[0])]
     pieces: list[str] = []
     last = 0
     for start, end in [written.span(*each) for each in spans] if written else spans:

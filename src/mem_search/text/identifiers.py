@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 from mem_search.patterns import pattern
 from mem_search.text.word_forms import plain
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery, is_hash, parts, runs_of
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, extra_terms, is_hash, runs_of
 
 MAX_NAMES: Final = 8
 """Names of one question that are looked up; a pasted text has many more."""
@@ -125,7 +125,7 @@ class Name:
         if self.version:
             first, *others = runs_of(self.version)
             return AnyWords((_row(first, *others), _row(f"v{first}", *others)))
-        if len(self.words) == 1 and (pieces := parts(self.text).split()):
+        if len(self.words) == 1 and (pieces := extra_terms(self.text).split()):
             return AnyWords((_row(*self.words), _row(*pieces)))
         return _row(*self.words)
 
@@ -149,7 +149,7 @@ class Name:
 
 def find(text: str) -> tuple[Name, ...]:
     """The first names of a question, each once. Never raises, linear in time."""
-    found: dict[str, Name] = {}
+    names: dict[str, Name] = {}
     text = plain(text)
     for numbered in _NUMBERED.finditer(text[:MAX_QUESTION_CHARS]):
         label, number = numbered["label"].lower(), numbered["number"]
@@ -158,19 +158,19 @@ def find(text: str) -> tuple[Name, ...]:
         if label in _PROGRAMS and len(numbered[0]) < len(text.strip(" ?.")):
             continue  # "python 3 slice": where it is asked for, not what
         said = (*runs_of(label), *runs_of(number))
-        found[number.casefold()] = Name(number, said, labels=_LABEL_OF[label])
+        names[number.casefold()] = Name(number, said, labels=_LABEL_OF[label])
     for match in _TOKEN.finditer(text):
         written = match[0].rstrip(_EDGES).lstrip("*:!?=&")
-        if not written or len(written) > MAX_NAME_CHARS or written.casefold() in found:
+        if not written or len(written) > MAX_NAME_CHARS or written.casefold() in names:
             continue
-        if written.lstrip("#vV!").casefold() in found:
+        if written.lstrip("#vV!").casefold() in names:
             continue
         sure = _is_name(written)
         if (sure or _may_be_name(written)) and (words := runs_of(written)):
-            found[written.casefold()] = Name(written, words, plain=not sure)
-            if len(found) == MAX_NAMES:
+            names[written.casefold()] = Name(written, words, plain=not sure)
+            if len(names) == MAX_NAMES:
                 break
-    return tuple(found.values())
+    return tuple(names.values())
 
 
 def _is_name(token: str) -> bool:

@@ -345,7 +345,7 @@ _NAME: Final = pattern(r"(?<!\S)[^\s-]++(?:-[^\s-]++){2,}+")
 """Of a branch or a file. What gives it to an agent looks at it by itself (``is_order``)."""
 
 
-def found(text: str) -> tuple[str, ...]:
+def flags_in(text: str) -> tuple[str, ...]:
     """The names of the rules that ``text`` meets, in the order of ``NAMES``; mostly none."""
     names = {"agent"} if _HIDDEN_SENTENCE.search(text) else set()
     for at, written in enumerate(readings(text)):

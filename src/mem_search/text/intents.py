@@ -202,7 +202,7 @@ _FAILING: Final = frozenset(
 
 def _failure(text: str, *, has_time: bool) -> Named | None:
     """The failure that ``text`` asks for; the whole text where it asks for nothing else."""
-    match = next((found for form in _FRAMES if (found := form.search(text))), None)
+    match = next((frame for form in _FRAMES if (frame := form.search(text))), None)
     if match is None and has_time:
         match = _ANY.search(text)
     if match is None:

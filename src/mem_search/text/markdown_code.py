@@ -40,9 +40,9 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
             if closing and closing[1][0] == fence[0] and len(closing[1]) >= len(fence):
                 yield opened, at + len(line)
                 fence, paragraph = "", at + len(line)
-        elif (found := _FENCE.match(content)) and (found[1][0] == "~" or "`" not in found[2]):
+        elif (opening := _FENCE.match(content)) and (opening[1][0] == "~" or "`" not in opening[2]):
             yield from _inline(text, paragraph, at)
-            fence, opened = found[1], at
+            fence, opened = opening[1], at
         elif not content.strip():
             yield from _inline(text, paragraph, at)
             paragraph = at + len(line)

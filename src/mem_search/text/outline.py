@@ -108,11 +108,11 @@ class Outline:
 
     def path(self, last: int) -> list[Heading]:
         """The heading at ``last`` in the list, after those above it; none for -1."""
-        found: list[Heading] = []
+        headings: list[Heading] = []
         while last >= 0:
-            found.append(self.headings[last])
-            last = found[-1].parent
-        return found[::-1]
+            headings.append(self.headings[last])
+            last = headings[-1].parent
+        return headings[::-1]
 
     def add_heading(self, start: int, level: int, title: str) -> Boundary:
         """Add the next heading; returns what begins with it."""
@@ -132,7 +132,7 @@ class Outline:
 
 def outline(text: str, layout: Layout) -> Outline:
     """The structure of ``text``. Takes time linear in its length."""
-    found = Outline()
+    structure = Outline()
     turns = tuple(f"{who}: " for who in layout.speakers)
     rows: list[tuple[int, str]] = []
     page, pending = 1, Boundary.LINE
@@ -151,35 +151,35 @@ def outline(text: str, layout: Layout) -> Outline:
             what = _code(line, is_first)
         elif marker and fence in ("", marker[1]):
             if fence:
-                found.blocks.append((inside, at, head))
+                structure.blocks.append((inside, at, head))
             else:
-                found.add_table(rows, at)
+                structure.add_table(rows, at)
                 what, inside, head = Boundary.PARAGRAPH, at + len(line), words[:_MAX_HEADING_CHARS]
             fence = "" if fence else marker[1]
         elif not fence:
             if match := _HEADING.match(line):
                 title = match[2].rstrip(" \t\r\n\f#")
-                what = found.add_heading(at, len(match[1]), title) if title else what
+                what = structure.add_heading(at, len(match[1]), title) if title else what
             elif _UNDERLINE.fullmatch(words) and _is_title(previous):
                 start = at - len(previous)
-                begins = found.add_heading(start, 1 if words[0] == "=" else 2, previous.strip())
-                if found.boundaries and found.boundaries[-1][0] == start:
-                    found.boundaries[-1] = (start, max(found.boundaries[-1][1], begins))
+                begins = structure.add_heading(start, 1 if words[0] == "=" else 2, previous.strip())
+                if structure.boundaries and structure.boundaries[-1][0] == start:
+                    structure.boundaries[-1] = (start, max(structure.boundaries[-1][1], begins))
             elif is_first and turns and line.startswith(turns):
                 what = Boundary.PART
             if layout.is_table or " | " in words or words.startswith("|"):
                 rows.append((at, words))
             elif rows:
-                found.add_table(rows, at)
+                structure.add_table(rows, at)
         if at and words:
-            found.boundaries.append((at, max(what, pending)))
+            structure.boundaries.append((at, max(what, pending)))
             pending = Boundary.LINE
         is_first = not words or line.endswith(PAGE_BREAK)
         at, previous = at + len(line), line
-    found.add_table(rows, at)
+    structure.add_table(rows, at)
     if fence:
-        found.blocks.append((inside, at, head))
-    return found
+        structure.blocks.append((inside, at, head))
+    return structure
 
 
 def place_in(text: str, passage: tuple[int, int | None, str], at: int) -> tuple[int | None, str]:
@@ -192,8 +192,8 @@ def place_in(text: str, passage: tuple[int, int | None, str], at: int) -> tuple[
     if page is not None:
         page += passed.lstrip().count(PAGE_BREAK)
     line = text.find("\n", at, at + _MAX_HEADING_CHARS)
-    found = outline(f"{above}\n\n{text[start : line if line > 0 else at]}", Layout())
-    return page, BETWEEN.join(each.title for each in found.path(len(found.headings) - 1))
+    structure = outline(f"{above}\n\n{text[start : line if line > 0 else at]}", Layout())
+    return page, BETWEEN.join(each.title for each in structure.path(len(structure.headings) - 1))
 
 
 def _code(line: str, is_first: bool) -> Boundary:

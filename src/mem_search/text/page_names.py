@@ -95,7 +95,7 @@ _SAME: Final = (
     (pattern(r"youtube\.com/(?:shorts|embed|live)/([\w-]{6,20})(?:\?.*)?\Z"),
      r"youtube.com/watch?v=\1"),
     (pattern(r"ncbi\.nlm\.nih\.gov/pmc/articles/(pmc[0-9]+)(?=/|\Z)", re.IGNORECASE),
-     lambda found: f"pmc.ncbi.nlm.nih.gov/articles/{found[1].upper()}"),
+     lambda match: f"pmc.ncbi.nlm.nih.gov/articles/{match[1].upper()}"),
     (pattern(r"ncbi\.nlm\.nih\.gov/pubmed/([0-9]+)\Z"), r"pubmed.ncbi.nlm.nih.gov/\1"),
 )  # fmt: skip
 """The same page under two addresses of one site, each a lasting redirect of that site."""
@@ -117,8 +117,8 @@ def page_name(url: str) -> str:
         return ""
     path = _path(parts[2])
     name = _doi(host, path) or host + path
-    if found := _ARXIV.match(name):
-        return f"arxiv.org/abs/{found[1].lower()}"
+    if arxiv := _ARXIV.match(name):
+        return f"arxiv.org/abs/{arxiv[1].lower()}"
     if name == host + path and (query := _query(parts[3] or "")):
         name = f"{name}?{query}"
     for form, replacement in _SAME:
@@ -140,10 +140,10 @@ def _opened(url: str) -> str:
         if scheme is None:
             return url
         rest = url[scheme.end() :]
-        if found := _REDIRECTORS.match(rest):
-            inner = unquote(found[1])
-        elif found := next((hit for each in _WRAPPERS if (hit := each.match(rest))), None):
-            inner = unquote(found[1]) if "%3a%2f" in found[1][:16].lower() else found[1]
+        if wrapped := _REDIRECTORS.match(rest):
+            inner = unquote(wrapped[1])
+        elif wrapped := next((hit for each in _WRAPPERS if (hit := each.match(rest))), None):
+            inner = unquote(wrapped[1]) if "%3a%2f" in wrapped[1][:16].lower() else wrapped[1]
         else:
             return url
         within = _SCHEME.match(inner)
@@ -198,10 +198,10 @@ def _doi(host: str, path: str) -> str:
     """The name of the DOI in a path of a publisher; "" for none."""
     if host == _DOI_HOST:
         path = path.replace("%2F", "/", 1)
-    found = _DOI.search(path)
-    if found is None or not (host == _DOI_HOST or _DOI_PLACE.search(path, 0, found.start() + 1)):
+    match = _DOI.search(path)
+    if match is None or not (host == _DOI_HOST or _DOI_PLACE.search(path, 0, match.start() + 1)):
         return ""
-    doi = found[1]
+    doi = match[1]
     for _ in range(_MAX_WRAPPERS):
         if host != _DOI_HOST and (end := _DOI_END.search(doi)):
             doi = doi[: end.start()]
@@ -211,11 +211,11 @@ def _doi(host: str, path: str) -> str:
 def _escaped(text: str) -> str:
     """``text`` with one way of escaping: none where it changes nothing, else ``%E4``."""
 
-    def kept(found: re.Match[str]) -> str:
-        byte = int(found[1], 16)
-        return chr(byte) if byte in _UNRESERVED else f"%{found[1].upper()}"
+    def kept(match: re.Match[str]) -> str:
+        byte = int(match[1], 16)
+        return chr(byte) if byte in _UNRESERVED else f"%{match[1].upper()}"
 
-    def escaped(found: re.Match[str]) -> str:
-        return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
+    def escaped(match: re.Match[str]) -> str:
+        return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
 
     return _UNSAFE.sub(escaped, _ESCAPED.sub(kept, text))

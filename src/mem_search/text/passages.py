@@ -79,13 +79,13 @@ def cut(text: str, field: str = "content", layout: Layout = PLAIN) -> tuple[Pass
     """
     spans = wordpieces.spans(text)
     if len(spans) <= SIZE and not layout.recognised:
-        found = [Passage(ordinal=0, start=0, end=len(text), field=field)]
+        passages = [Passage(ordinal=0, start=0, end=len(text), field=field)]
     else:
         parts = outline(text, layout)
         if spans and parts.is_structured():
-            found = list(_by_structure(text, spans, parts, field))
+            passages = list(_by_structure(text, spans, parts, field))
         else:
-            found = [
+            passages = [
                 Passage(
                     ordinal=ordinal,
                     start=0 if first == 0 else spans[first][0],
@@ -94,7 +94,7 @@ def cut(text: str, field: str = "content", layout: Layout = PLAIN) -> tuple[Pass
                 )
                 for ordinal, (first, last) in enumerate(_windows(text, spans))
             ]
-    return tuple(_with_pages(text, found, layout)) if layout.has_pages else tuple(found)
+    return tuple(_with_pages(text, passages, layout)) if layout.has_pages else tuple(passages)
 
 
 def summary(text: str, stated: str, count: int) -> Passage | None:
@@ -152,12 +152,12 @@ def _sentence(text: str, spans: Sequence[tuple[int, int]], piece: int) -> int:
     """The piece nearest to ``piece`` that begins a sentence or a line; it itself if none does."""
     near = range(piece - NEAR, min(piece + NEAR, len(spans) - 1) + 1)
     for begins in _BEGINS:
-        found = (
+        beginnings = (
             each
             for each in near
             if begins.search(text, max(0, spans[each - 1][1] - 1), spans[each][0])
         )
-        nearest = min(found, key=lambda each: (abs(each - piece), each), default=None)
+        nearest = min(beginnings, key=lambda each: (abs(each - piece), each), default=None)
         if nearest is not None:
             return nearest
     return piece
@@ -214,10 +214,10 @@ def _fitting(above: str) -> str:
     return "\n".join(lines)
 
 
-def _with_pages(text: str, found: Sequence[Passage], layout: Layout) -> Iterator[Passage]:
+def _with_pages(text: str, passages: Sequence[Passage], layout: Layout) -> Iterator[Passage]:
     """The passages with the page on which their words begin, from 1, and what OCR recognised."""
     page, counted = 1, 0
-    for passage in found:
+    for passage in passages:
         words = text[passage.start : passage.end]
         begin = passage.start + len(words) - len(words.lstrip())
         page += text.count(PAGE_BREAK, counted, begin)

@@ -123,9 +123,9 @@ def find(text: str, known: Vocabulary) -> list[Named]:
     quoted = [match.span() for match in QUOTED.finditer(text)]
     facts = [each for each in plain_facts.find(text) if not _overlaps(each, quoted)]
     priced = [each for each in facts if each.field == plain_facts.PRICED]
-    for each in facts:  # what they say is neither a kind nor a name
-        if each.end > each.start and each not in priced:
-            text = f"{text[: each.start]}{',':{each.end - each.start}}{text[each.end :]}"
+    for fact in facts:  # what they say is neither a kind nor a name
+        if fact.end > fact.start and fact not in priced:
+            text = f"{text[: fact.start]}{',':{fact.end - fact.start}}{text[fact.end :]}"
     tokens = list(_WORD.finditer(text))
     words = [token[0].lower().replace("’", "'") for token in tokens]
     if not _NOT_ASKING.isdisjoint(words) and not priced:
@@ -138,8 +138,8 @@ def find(text: str, known: Vocabulary) -> list[Named]:
         person = _name(text, tokens, words, next(after, len(tokens)), "from")
     if person is not None and _overlaps(person, quoted):
         person = None
-    found = [each for _, each in kinds] + ([person] if person else []) + facts
-    return sorted(found, key=lambda each: each.start)
+    mentions = [each for _, each in kinds] + ([person] if person else []) + facts
+    return sorted(mentions, key=lambda each: each.start)
 
 
 def _overlaps(named: Named, spans: list[tuple[int, int]]) -> bool:
@@ -238,8 +238,8 @@ def _person(
         return None
     is_mail = any(named.field == "kind:email" and named.sure for _, named in kinds)
     for at in range(first, len(words)):
-        if words[at] in _SENDER and (found := _name(text, tokens, words, at + 1, "from")):
-            return replace(found, start=tokens[at].start(), sure=is_mail)
+        if words[at] in _SENDER and (person := _name(text, tokens, words, at + 1, "from")):
+            return replace(person, start=tokens[at].start(), sure=is_mail)
         if is_mail and words[at] in _RECIPIENT:
             return _name(text, tokens, words, at + 1, "to")
     return None

@@ -193,8 +193,8 @@ def find_times(text: str, now: datetime, tz: tzinfo) -> Times | None:
     if spans:
         binds = not alone and _is_of_events(rest)
         use: Literal["lift", "filter"] = "filter" if alone or binds else "lift"
-        found = [_found(text[start:end], span, use, now, tz) for start, end, span in spans]
-        return Times(tuple(found), rest, alone, binds)
+        dates = [_date_of(text[start:end], span, use, now, tz) for start, end, span in spans]
+        return Times(tuple(dates), rest, alone, binds)
     return _only_a_time(text, now, tz)
 
 
@@ -208,7 +208,7 @@ def _without_times(text: str, spans: list[tuple[int, int, DateRange]]) -> str:
     return text
 
 
-def _found(
+def _date_of(
     phrase: str, span: DateRange, use: Literal["lift", "filter"], now: datetime, tz: tzinfo
 ) -> FoundDate:
     ahead = span.start is not None and span.start > to_ms(now)
@@ -218,7 +218,7 @@ def _found(
 def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int, DateRange]]:
     """The places and ranges of phrases that are times, in the order of the text."""
     quoted = [match.span() for match in QUOTED.finditer(text)]
-    found: list[tuple[int, int, DateRange]] = []
+    phrases: list[tuple[int, int, DateRange]] = []
     for match in _PHRASE.finditer(text):
         start, end = match.span()
         if any(start < after and first < end for first, after in quoted):
@@ -229,24 +229,24 @@ def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int,
             span = parse_range(match["date"], now=now, tz=tz)
         except InputError:  # "on 31 February" remains in the query as words
             continue
-        found.append((start, end, span))
-        if len(found) == MAX_TIMES:
+        phrases.append((start, end, span))
+        if len(phrases) == MAX_TIMES:
             break
     if languages.TIME_MARKS.isdisjoint(_LETTERS.findall(text.lower())):
-        return found
-    return _with_foreign(text, found, quoted, now, tz)
+        return phrases
+    return _with_foreign(text, phrases, quoted, now, tz)
 
 
 def _with_foreign(
     text: str,
-    found: list[tuple[int, int, DateRange]],
+    phrases: list[tuple[int, int, DateRange]],
     quoted: list[tuple[int, int]],
     now: datetime,
     tz: tzinfo,
 ) -> list[tuple[int, int, DateRange]]:
-    """``found`` with the times in other languages; of two in one place the longer one stays."""
+    """``phrases`` with the times in other languages; of two in one place the longer one stays."""
     for start, end, english in languages.foreign_times(text):
-        there = [each for each in found if start < each[1] and each[0] < end]
+        there = [each for each in phrases if start < each[1] and each[0] < end]
         is_shorter = any(after - first >= end - start for first, after, _ in there)
         is_quoted = any(start < after and first < end for first, after in quoted)
         if is_shorter or is_quoted or IS_DUE.search(text[max(0, start - _MAX_DUE_CHARS) : start]):
@@ -255,8 +255,8 @@ def _with_foreign(
             span = parse_range(english, now=now, tz=tz)
         except InputError:
             continue
-        found = [each for each in found if each not in there] + [(start, end, span)]
-    return sorted(found, key=lambda each: each[0])[:MAX_TIMES]
+        phrases = [each for each in phrases if each not in there] + [(start, end, span)]
+    return sorted(phrases, key=lambda each: each[0])[:MAX_TIMES]
 
 
 def _is_something_else(text: str, match: re.Match[str]) -> bool:
@@ -309,8 +309,8 @@ def _only_a_time(text: str, now: datetime, tz: tzinfo) -> Times | None:
         span = parse_range(phrase, now=now, tz=tz)
     except InputError:
         return None
-    found = _found(phrase, span, "filter", now, tz)
-    return Times((found,), _without(text, start, end), True)
+    date = _date_of(phrase, span, "filter", now, tz)
+    return Times((date,), _without(text, start, end), True)
 
 
 def _without(text: str, start: int, end: int) -> str:

@@ -142,14 +142,14 @@ def find(text: str) -> tuple[RecordId, ...]:
         written = match[0].rstrip(".:!?")
         try:
             is_word = written.isdecimal() or len(written) > _MAX_ID_CHARS
-            found = None if is_word else RecordId.parse(written)
-            found = None if found is not None and found.foreign else found
+            record_id = None if is_word else RecordId.parse(written)
+            record_id = None if record_id is not None and record_id.foreign else record_id
         except InputError:
-            found = None
-        if found is None:
+            record_id = None
+        if record_id is None:
             rest = rest or not _ASKING.issuperset(runs_of(written))
         elif _SHORT.fullmatch(written):
-            maybe[found] = None
+            maybe[record_id] = None
         else:
-            sure[found] = None
+            sure[record_id] = None
     return tuple({**sure, **({} if rest else maybe)})[:MAX_IDS]

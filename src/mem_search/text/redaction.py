@@ -114,25 +114,25 @@ def _marker(kind: str, _: str) -> str:
 
 def _redacted(text: str, mark: Mark) -> tuple[str, int]:
     """The text without secrets. One glued to another is only known once that one is gone."""
-    found = 0
+    total = 0
     for _ in range(_ROUNDS):
         text, count = _one_round(text, mark)
-        found += count
+        total += count
         if not count:
             break
-    return text, found
+    return text, total
 
 
 def _one_round(text: str, mark: Mark) -> tuple[str, int]:
-    found = 0
+    total = 0
     for find in FINDERS:
         text, count = _replaced(text, find(text), mark)
-        found += count
+        total += count
     for view_of, finders in _VIEWS:
         if view := view_of(text):
             text, count = _replaced(text, _spans_in(view, finders), mark)
-            found += count
-    return text, found
+            total += count
+    return text, total
 
 
 def _replaced(text: str, spans: Iterable[Span], mark: Mark) -> tuple[str, int]:

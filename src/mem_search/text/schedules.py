@@ -30,14 +30,14 @@ def seconds(text: str) -> int:
     """The interval in seconds. Raises InputError naming ``every``."""
     word = text.strip().lower()
     match = _WRITTEN.fullmatch(word)
-    found = _WORDS.get(word) or (int(match[1]) * _UNITS[match[2]] if match else 0)
-    if not MIN_INTERVAL_SECONDS <= found <= MAX_INTERVAL_SECONDS:
+    interval = _WORDS.get(word) or (int(match[1]) * _UNITS[match[2]] if match else 0)
+    if not MIN_INTERVAL_SECONDS <= interval <= MAX_INTERVAL_SECONDS:
         raise InputError(
             f"{text[:40]!r} is not an interval between a minute and a year;"
             " write 15m, 1h, 2d or 1w",
             field="every",
         )
-    return found
+    return interval
 
 
 def written(interval: int) -> str:
@@ -83,10 +83,10 @@ def next_run(schedule: str, after: int) -> int:
         return after + 1000 * seconds(schedule)
     zone = gettz() or tzlocal()
     try:
-        found = next(CronSim(schedule, datetime.fromtimestamp(after / 1000, zone)))
+        moment = next(CronSim(schedule, datetime.fromtimestamp(after / 1000, zone)))
     except (CronSimError, StopIteration) as error:
         raise _refused(schedule, str(error) or "it never comes") from None
-    return round(found.timestamp() * 1000)
+    return round(moment.timestamp() * 1000)
 
 
 def _refused(cron: str, why: str) -> InputError:

@@ -119,8 +119,8 @@ SAME_FACT = (
 def holding(field: str) -> tuple[str, ...]:
     """The paths in the metadata that may hold a field of ``DOCUMENT_FIELDS``."""
     others = _COUNT_AS.get(field, ())
-    found = (_LISTED_AS.get(field, field), *others)
-    apart = (f"{member}.{name}" for member in (FROM_TEXT, FROM_MODEL) for name in found)
+    names = (_LISTED_AS.get(field, field), *others)
+    apart = (f"{member}.{name}" for member in (FROM_TEXT, FROM_MODEL) for name in names)
     return (field, *DOCUMENT_FIELDS[field][1], *others, *apart)
 
 
@@ -134,15 +134,15 @@ MAX_NAMES_CHARS = 10_000
 
 def names_in(metadata: Mapping[str, Any]) -> str:
     """The people and the attached files that ``metadata`` names, one a line."""
-    found: list[str] = []
+    names: list[str] = []
     for name in NAMED:
         held = metadata.get(name)
         items = held if isinstance(held, list) else [held]
         for item in items:
             said = item.get("name") if isinstance(item, dict) else item
-            if isinstance(said, str) and said.strip() and said not in found:
-                found.append(said)
-    return "\n".join(found)[:MAX_NAMES_CHARS]
+            if isinstance(said, str) and said.strip() and said not in names:
+                names.append(said)
+    return "\n".join(names)[:MAX_NAMES_CHARS]
 
 
 PARAMETERS = (

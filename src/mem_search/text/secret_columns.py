@@ -37,11 +37,11 @@ _GAP: Final = pattern(r"[ ]{2,}")
 
 def columns(text: str, names: Names, name_of: NameOf) -> Iterator[Span]:
     """Values in the columns of tables whose head names a secret, or right of a cell that does."""
-    found, read = names(text), 0
-    if not found:
+    places, read = names(text), 0
+    if not places:
         return
     text = _unescaped(text)
-    for start, name_end, name in found:
+    for start, name_end, name in places:
         if beside := _BESIDE.match(text, name_end):
             yield from _judged(text, 0, beside.span("value"), name, "|")
         if start < read:
@@ -180,8 +180,8 @@ def statements(text: str, names: Names, name_of: NameOf) -> Iterator[Span]:
 
 
 def _told(names: str, name_of: NameOf) -> dict[int, str]:
-    each = enumerate(name.strip(" \t\r\n\"`[]'") for name in names.split(","))
-    return {place: found for place, name in each if (found := name_of(name))}
+    numbered = enumerate(name.strip(" \t\r\n\"`[]'") for name in names.split(","))
+    return {place: secret for place, name in numbered if (secret := name_of(name))}
 
 
 def html_tables(text: str, names: Names, name_of: NameOf) -> Iterator[Span]:

@@ -256,7 +256,7 @@ def _names(text: str) -> Sequence[tuple[int, int, str]]:
     """(start, end, name) of each name of a secret, in their order."""
     # İ is the only letter whose lower case is longer, which would shift all places after it.
     lower = text.replace("İ", "I").lower()
-    found = []
+    names = []
     words = {word for word in (_ASCII_WORDS if lower.isascii() else _WORDS) if word in lower}
     for word, form in _NAMES:
         if word not in words:
@@ -268,8 +268,8 @@ def _names(text: str) -> Sequence[tuple[int, int, str]]:
                 if of is None:
                     continue
                 start = of.start()
-            found.append((start, match.end(), lower[start : match.end()]))
-    return sorted(found)
+            names.append((start, match.end(), lower[start : match.end()]))
+    return sorted(names)
 
 
 def _assigned(text: str) -> Iterator[Span]:

@@ -112,15 +112,15 @@ def spans(text: str) -> list[tuple[int, int, str]]:
     """
     data = text.encode("ascii", "replace")  # a byte for each character: places stay the same
     scanner, plain = load()
-    found = [*_found(scanner, data)]
+    secrets = [*_scanned(scanner, data)]
     for ends in (_ENDS, _ALL_ENDS):
         if (read := _DASH.sub(b";", data.translate(ends))) != data:
-            found += _found(plain, read)
-    found.sort(key=lambda each: (not each[2].startswith("custom."), each[2].count(".")))
-    return [(start, end, _NAME.sub("", rule)) for start, end, rule in found]
+            secrets += _scanned(plain, read)
+    secrets.sort(key=lambda each: (not each[2].startswith("custom."), each[2].count(".")))
+    return [(start, end, _NAME.sub("", rule)) for start, end, rule in secrets]
 
 
-def _found(scanner: Scanner, data: bytes) -> Iterator[tuple[int, int, str]]:
+def _scanned(scanner: Scanner, data: bytes) -> Iterator[tuple[int, int, str]]:
     for finding in scanner.scan(data):
         if finding.visible:
             location = finding.location

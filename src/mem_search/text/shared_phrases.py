@@ -89,18 +89,18 @@ class _Phrases(NamedTuple):
     length: int
 
 
-def kept(text: str) -> tuple[Phrase, ...]:
+def sampled_phrases(text: str) -> tuple[Phrase, ...]:
     """The phrases by which the store finds texts that share one with ``text``, each once."""
-    found = _phrases(text)
-    hashes, at = np.unique(found.hashes, return_index=True)
+    phrases = _phrases(text)
+    hashes, at = np.unique(phrases.hashes, return_index=True)
     step = KEPT
     chosen = hashes % step == 0
     while chosen.sum() > MAX_PHRASES:
         step *= 2
         chosen = hashes % step == 0
-    starts = found.first[at[chosen]].tolist()
+    starts = phrases.first[at[chosen]].tolist()
     return tuple(
-        Phrase(each, found.spans[first][0])
+        Phrase(each, phrases.spans[first][0])
         for each, first in zip(hashes[chosen].tolist(), starts, strict=True)
     )
 
@@ -112,7 +112,7 @@ def shared(text: str, other: str, anchors: Collection[tuple[int, int]]) -> list[
     """
     beside = "\n".join(other[a:b] for a, b in _windows([at for _, at in anchors], len(other)))
     others = _phrases(beside)
-    found: list[SharedRun] = []
+    shared_runs: list[SharedRun] = []
     places = sorted(at for at, _ in anchors)
     for low, high in _windows(places, len(text)):
         own = _phrases(text[low:high])
@@ -129,25 +129,25 @@ def shared(text: str, other: str, anchors: Collection[tuple[int, int]]) -> list[
             start, stop = low + own.spans[first][0], low + own.spans[end - 1][1]
             if any(start <= at < stop for at in places):
                 words = int(own.content[first:end].sum())
-                found.append(SharedRun(start, stop, end - first, words))
-    return found
+                shared_runs.append(SharedRun(start, stop, end - first, words))
+    return shared_runs
 
 
 def _windows(places: Collection[int], length: int) -> list[tuple[int, int]]:
     """Spans around ``places``, which are in a text of ``length``, without overlaps."""
-    found: list[tuple[int, int]] = []
+    windows: list[tuple[int, int]] = []
     for at in sorted(places):
         low, high = max(0, at - AROUND), min(length, at + AROUND)
-        if found and low <= found[-1][1]:
-            found[-1] = (found[-1][0], high)
+        if windows and low <= windows[-1][1]:
+            windows[-1] = (windows[-1][0], high)
         else:
-            found.append((low, high))
-    return found
+            windows.append((low, high))
+    return windows
 
 
 def _phrases(text: str) -> _Phrases:
-    plain = _NOISE.sub(lambda found: " " * len(found[0]), text[:READ])
-    tokens = [(found.start(), found.end()) for found in _TOKEN.finditer(plain)]
+    plain = _NOISE.sub(lambda match: " " * len(match[0]), text[:READ])
+    tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(plain)]
     words = [plain[start:end].lower() for start, end in tokens]
     is_cjk = len(_CJK.findall(plain)) * 2 > len(words)
     length = LENGTH_CJK if is_cjk else LENGTH

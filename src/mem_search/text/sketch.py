@@ -111,9 +111,9 @@ def shared_words(sketches: Sketches) -> list[list[int]]:
 def repeated(beginnings: Heads) -> NDArray[np.bool_]:
     """Which rows share a word with another row: only these may be near-duplicates."""
     ordered = np.sort(beginnings, axis=0)
-    found = np.zeros(len(beginnings), dtype=np.bool_)
+    is_repeated = np.zeros(len(beginnings), dtype=np.bool_)
     same = ordered[1:] == ordered[:-1]
     if same.any():
         for column in range(WORDS):
-            found |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
-    return found
+            is_repeated |= np.isin(beginnings[:, column], ordered[1:, column][same[:, column]])
+    return is_repeated

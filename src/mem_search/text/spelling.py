@@ -72,7 +72,7 @@ def nearest(
     """
     most = edits_allowed(word) if most is None else most
     letters = _letters(word)
-    found: list[tuple[float, str]] = []
+    spellings: list[tuple[float, str]] = []
     for other, records in known:
         # A changed letter makes the sets differ in two letters, an added or omitted one in one.
         longer = abs(len(word) - len(other))
@@ -80,8 +80,8 @@ def nearest(
             continue
         edits = distance(word, other, most)
         if 0 < edits <= most:
-            found.append((edits * _ONE_EDIT_COSTS - math.log(max(1, records)), other))
-    return [other for _, other in sorted(found)[:limit]]
+            spellings.append((edits * _ONE_EDIT_COSTS - math.log(max(1, records)), other))
+    return [other for _, other in sorted(spellings)[:limit]]
 
 
 def closest(name: str, known: Iterable[str]) -> str:
@@ -90,17 +90,17 @@ def closest(name: str, known: Iterable[str]) -> str:
     Case and punctuation do not count. A beginning of at least two letters means the whole.
     """
     asked = _bare(name)
-    found: list[tuple[int, int, str]] = []
+    ranked: list[tuple[int, int, str]] = []
     for other in known:
         bare = _bare(other)
         edits = distance(asked, bare, max(1, len(asked) // 3))
         if asked == bare:
-            found.append((0, 0, other))
+            ranked.append((0, 0, other))
         elif len(asked) > 1 and bare.startswith(asked):
-            found.append((1, len(bare), other))
+            ranked.append((1, len(bare), other))
         elif len(asked) >= MIN_LETTERS and edits <= max(1, len(asked) // 3):
-            found.append((1 + edits, len(bare), other))
-    return min(found)[2] if found else ""
+            ranked.append((1 + edits, len(bare), other))
+    return min(ranked)[2] if ranked else ""
 
 
 def _bare(name: str) -> str:

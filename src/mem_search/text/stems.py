@@ -3,7 +3,7 @@
 The index of words stems every text as English. A text in another language has its stems there, too,
 each with the mark of its language: a private character that nobody types and every tokenizer takes
 for a letter. So ``Rechnungen`` finds ``Rechnung``, and French ``notes``, whose stem is ``not``,
-finds no English ``not``. Chinese, Japanese and Korean have their pairs instead (``words.parts``).
+finds no English ``not``. Chinese, Japanese and Korean have pairs instead (``words.bigrams``).
 
 What tells a language are the words that say nothing: those of the right language are a third of
 nearly every text. ``RULES`` is the version of all this.
@@ -62,7 +62,7 @@ _TELLS: Final = {
 """A word that says nothing → the languages whose own it is."""
 
 
-def told(words: Collection[str]) -> list[tuple[str, int]]:
+def language_counts(words: Collection[str]) -> list[tuple[str, int]]:
     """Language → how many of ``words``, in lower case, are its own, the most first."""
     return Counter(language for word in words for language in _TELLS.get(word, ())).most_common()
 
@@ -73,7 +73,7 @@ def language_of(text: str) -> str:
         half, middle = SAMPLE // 2, len(text) // 2
         text = f"{text[:half]}\n{text[middle : middle + half]}"
     words = _LETTERS.findall(plain(text).lower())
-    if len(words) < MIN_TELLING or not (counts := told(words)):
+    if len(words) < MIN_TELLING or not (counts := language_counts(words)):
         return ""
     (language, count), *others = counts
     if language == "en" or count == (others[0][1] if others else 0):
@@ -89,13 +89,13 @@ def language_of(text: str) -> str:
     return language if count >= OTHER_THAN_ENGLISH * dict(others).get("en", 0) else ""
 
 
-def asked_in(words: Sequence[str]) -> str:
+def question_language(words: Sequence[str]) -> str:
     """The language of a question of ``words``, in lower case; "" where they do not tell it.
 
     One word tells it that no other language has, and that is no English word: ``die`` is one. Where
     nothing else tells it, a question of English words alone is in English.
     """
-    counts = told({*words})
+    counts = language_counts({*words})
     others = counts[1:]
     if counts and not (others and others[0][1] == counts[0][1]):
         language, count = counts[0]
@@ -128,14 +128,14 @@ def of_word(word: str, languages: Collection[str]) -> tuple[str, ...]:
     """What else stands for a word of a question, in lower case, in those of ``languages`` that it
     may be of: its stem with their mark, and without where the index stems ``word`` otherwise.
     """
-    found: dict[str, None] = {}
+    terms: dict[str, None] = {}
     for language in languages:
         if _is_of(word, language):
             ((stem, term),) = _stems_and_terms([word], language)
-            found[f"{stem}{_MARKS[language]}"] = None
+            terms[f"{stem}{_MARKS[language]}"] = None
             if stem != term:
-                found[stem] = None
-    return tuple(found)
+                terms[stem] = None
+    return tuple(terms)
 
 
 def stemmed(words: Sequence[str], language: str) -> list[str]:

@@ -45,9 +45,9 @@ def of_note(path: str) -> str:
     return f"obsidian://open?path={quote(path, safe='')}"
 
 
-def message_id(said: str) -> str:
+def message_id(header: str) -> str:
     """The id of a mail without its brackets; "" of what is not one."""
-    bare = said.strip().strip("<>")
+    bare = header.strip().strip("<>")
     return bare if _MESSAGE_ID.fullmatch(bare) else ""
 
 

@@ -1,8 +1,8 @@
 """Words as they are searched: one form for index and question, however they are written.
 
 A soft hyphen in a word, a ligature, full width, Arabic letters as a PDF draws them: readers see the
-word and nobody can type it so. ``words.parts`` puts the plain form into the index beside the text,
-``words.read`` asks for it, and ``highlight`` finds its way back: texts stay as they were written.
+word and nobody can type it so. ``words.extra_terms`` puts the plain form into the index beside the
+text, ``words.read`` asks for it, and ``highlight`` finds the way back: texts stay as they were.
 
 Most of it is Unicode's NFKC. Left out is what NFKC takes apart and people type as it is: vowels of
 Thai, letters of Korean.
@@ -134,16 +134,16 @@ def has_forms(text: str) -> bool:
 
 
 def _plain(match: re.Match[str]) -> str:
-    found = match[0]
-    if found in _SIGNS:
+    sign = match[0]
+    if sign in _SIGNS:
         return " "
-    if found in _HYPHENS:
+    if sign in _HYPHENS:
         return "-"
-    if found in _APOSTROPHES:
+    if sign in _APOSTROPHES:
         return "'"
-    made = unicodedata.normalize("NFKC", found)
-    if found in _RAISED:
+    made = unicodedata.normalize("NFKC", sign)
+    if sign in _RAISED:
         before = match.string[max(0, match.start() - _MIN_NOTED_LETTERS) : match.start()]
         return f" {made}" if len(before) == _MIN_NOTED_LETTERS and before.isalpha() else made
     made = _DROPPED.sub("", made)
-    return f" {made} " if _APART.match(found) else made
+    return f" {made} " if _APART.match(sign) else made

@@ -41,10 +41,10 @@ def encode(texts: Sequence[str]) -> list[list[int]]:
 
     Text that looks like a special token (``[SEP]``) is ordinary text.
     """
-    found = _tokenizer().encode_batch_fast(
+    encodings = _tokenizer().encode_batch_fast(
         [_encodable(text) for text in texts], add_special_tokens=False
     )
-    return [encoding.ids for encoding in found]
+    return [encoding.ids for encoding in encodings]
 
 
 def spans(text: str) -> list[tuple[int, int]]:
@@ -56,8 +56,8 @@ def spans(text: str) -> list[tuple[int, int]]:
     """
     offsets: list[tuple[int, int]] = []
     for first, block in _blocks(_encodable(text)):
-        found = _tokenizer().encode(block, add_special_tokens=False).offsets
-        offsets += found if not first else [(first + start, first + end) for start, end in found]
+        pieces = _tokenizer().encode(block, add_special_tokens=False).offsets
+        offsets += pieces if not first else [(first + start, first + end) for start, end in pieces]
     if text.isascii():
         return offsets
     return [(start, _past_marks(text, end)) for start, end in offsets]
@@ -77,9 +77,9 @@ def is_word(word: str) -> bool:
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
     """The parts of a long text with their starts. No word is cut."""
     start = 0
-    while len(text) - start > _BLOCK and (found := _BREAK.search(text, start + _BLOCK)):
-        yield start, text[start : found.start()]
-        start = found.start()
+    while len(text) - start > _BLOCK and (gap := _BREAK.search(text, start + _BLOCK)):
+        yield start, text[start : gap.start()]
+        start = gap.start()
     yield start, text[start:] if start else text
 
 

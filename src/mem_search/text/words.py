@@ -3,8 +3,8 @@
 A full-text index takes letters and digits as words and everything else as space, so a question
 is cut the same way: ``a::b``, ``x/y.py`` and ``snake_case`` become their parts. Question words
 that carry no meaning are left out unless nothing else remains. Chinese, Japanese and Korean runs
-are cut into the same character pairs that ``parts`` puts into the index beside the text. There
-the last character of a run is indexed alone as well: every other character begins a pair, so that
+are cut into the same character pairs that ``extra_terms`` puts into the index beside the text.
+There the last character of a run is indexed alone as well: every other one begins a pair, so that
 each can be found by itself. Emoji and other signs are words only of a question that has no others.
 
 What is asked of the index is a ``WordQuery``; each store compiles it to its own syntax.
@@ -163,13 +163,13 @@ def read(text: str) -> Words:
     )
 
 
-def unquoted(found: Words) -> Words:
+def unquoted(words: Words) -> Words:
     """The same with phrases that only add to the score, and whose words count like the others."""
-    inside = [word for phrase in found.phrases for word in phrase]
+    inside = [word for phrase in words.phrases for word in phrase]
     inside = [word for word in inside if word not in STOP_WORDS] or inside
-    kept = dict.fromkeys((*found.words, *found.cjk, *inside))
+    kept = dict.fromkeys((*words.words, *words.cjk, *inside))
     return replace(
-        found,
+        words,
         words=tuple(filterfalse(_IS_CJK.match, kept))[:MAX_WORDS],
         cjk=tuple(filter(_IS_CJK.match, kept))[:MAX_WORDS],
         demanded=False,
@@ -223,7 +223,7 @@ def _guess(words: tuple[str, ...]) -> WordQuery:
 
 def _single(words: Words) -> tuple[WordQuery, ...]:
     """A query for each word by itself, beside the plain ones."""
-    pairs_of_runs = chain.from_iterable(map(pairs, words.cjk))
+    pairs_of_runs = chain.from_iterable(map(bigrams, words.cjk))
     return (
         *map(known_word, words.near),
         *map(_guess, words.guessed),
@@ -235,21 +235,21 @@ def _combined(how: type[AllWords | AnyWords], queries: tuple[WordQuery, ...]) ->
     return how(queries) if len(queries) > 1 else queries[0] if queries else None
 
 
-def parts(text: str) -> str:
+def extra_terms(text: str) -> str:
     """Terms to index beside ``text``: CJK character pairs, the parts of camelCase words, words
     with their letters ``folded``, and those that are written in another form (``word_forms``).
 
     A word of another script that touches CJK (``使用Redis缓存``) stands here as well: in the text
     the index takes it all for one word.
     """
-    found: Iterable[str] = word_forms.joined(text)
+    terms: Iterable[str] = word_forms.joined(text)
     if not text.isascii():
-        found = chain(found, map(indexed, dict.fromkeys(word_forms.SIGN.findall(text))))
+        terms = chain(terms, map(indexed, dict.fromkeys(word_forms.SIGN.findall(text))))
     if seen := word_forms.view(text):
-        found, text = chain(found, _other_forms(seen, text)), seen.text
+        terms, text = chain(terms, _other_forms(seen, text)), seen.text
     if _IS_CJK.search(text):
-        return " ".join(chain(found, _cjk_parts(text)))
-    return " ".join(chain(found, chain.from_iterable(map(_word_parts, _WORD.findall(text)))))
+        return " ".join(chain(terms, _cjk_parts(text)))
+    return " ".join(chain(terms, chain.from_iterable(map(_word_parts, _WORD.findall(text)))))
 
 
 def indexed(word: str) -> str:
@@ -285,7 +285,7 @@ def _cjk_parts(text: str) -> Iterator[str]:
     for match in RUN.finditer(text):
         run = match[0]
         if _IS_CJK.match(run):
-            yield from pairs(run)
+            yield from bigrams(run)
             yield from run[-1:] if len(run) > 1 else ()
             continue
         if _IS_CJK.match(text, match.end()) or _IS_CJK.match(text, max(0, match.start() - 1)):
@@ -296,18 +296,18 @@ def _cjk_parts(text: str) -> Iterator[str]:
 def _word_parts(run: str) -> Sequence[str]:
     if run.islower() and run.isascii():  # most words of most texts
         return ()
-    found = []
+    terms = []
     if not run.isascii():
         if (other := folded(run.lower())) != run.lower():
-            found.append(other)
+            terms.append(other)
     elif not run.isupper():
         pieces = _CAMEL.findall(run)
         if len(pieces) > 1 and sum(map(len, pieces)) == len(run):
-            found += [piece.lower() for piece in pieces]
-    return found
+            terms += [piece.lower() for piece in pieces]
+    return terms
 
 
-def pairs(run: str) -> list[str]:
+def bigrams(run: str) -> list[str]:
     """Overlapping character pairs; a single character stands for itself."""
     if len(run) == 1:
         return [run]

@@ -26,7 +26,7 @@ from mem_search.model import Draft, Filters
 from mem_search.patterns import pattern
 from mem_search.sources import opencode, pi
 from mem_search.sources.agent_work.text import headline, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, called
+from mem_search.sources.agent_work.transcripts import Tools, call_of
 from mem_search.text import secret_rules
 
 _NO_PROMPTS: Final = ("", "[media prompt]", "session start", "after compaction", "agent run")
@@ -115,7 +115,7 @@ async def observe(call: Call) -> web.StreamResponse:
     if body.tool == _SAID:
         said = body.answer if isinstance(body.answer, str) else ""
         return await _said(call, body, said)
-    made = called(_TOOLS, body.use, body.tool, body.arguments)
+    made = call_of(_TOOLS, body.use, body.tool, body.arguments)
     await _leave(
         call, body, "PostToolUse",
         tool_name=made.tool, tool_input=made.arguments, tool_response=body.answer,

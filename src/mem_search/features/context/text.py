@@ -79,7 +79,7 @@ def _fitting(title: str, entries: Iterable[str], room: int) -> str:
     """
     lines = [title]
     room -= len(title)
-    for entry in filter(lambda text: not instructions.found(text), entries):
+    for entry in filter(lambda text: not instructions.flags_in(text), entries):
         room -= len(entry) + 1
         if room < 0:
             break
@@ -211,7 +211,7 @@ def _chosen(
         section = next(name for name, _, _ in _SECTIONS if not name or name in candidate.reasons)
         if taken[section] < places.get(section, 0):
             text = _briefly(candidate.record, section, display)
-            if not is_given(candidate.record) or instructions.found(text):
+            if not is_given(candidate.record) or instructions.flags_in(text):
                 continue  # the rules also for what a version without them stored
             taken[section] += 1
             found.append((candidate, section, text))

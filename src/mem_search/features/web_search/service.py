@@ -122,7 +122,7 @@ class WebSearch:
         for text in (query, whole):
             if (await asyncio.to_thread(redact, text))[1]:
                 return "the question has a secret; ask without it"
-        if found := flags(query) or await asyncio.to_thread(instructions.found, query):
+        if found := flags(query) or await asyncio.to_thread(instructions.flags_in, query):
             return f"the question reads like an attack ({', '.join(found)}); ask in other words"
         return ""
 

@@ -79,7 +79,7 @@ class Shape:
         snippet = _plain(found.get(self.snippet), MAX_SNIPPET_CHARS)
         return WebResult(
             url, title, snippet, _plain(found.get(self.published), _DATE_CHARS),
-            caution=bool(instructions.found(f"{title}\n{snippet}")),
+            caution=bool(instructions.flags_in(f"{title}\n{snippet}")),
         )  # fmt: skip
 
 

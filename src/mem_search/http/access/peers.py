@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from mem_search.platform.sockets import (
     OF_IPV4,
     Ends,
-    found_socket,
+    find_socket,
     owner_of_socket,
     owner_of_unix,
     packed,
@@ -72,7 +72,7 @@ def _is_connected(ends: Ends | None, own: socket.socket) -> bool:
         inode = os.fstat(own.fileno()).st_ino
     except OSError:
         return False
-    found = found_socket((*ends[2:], *ends[:2]))
+    found = find_socket((*ends[2:], *ends[:2]))
     return found is not None and found.inode == inode and found.state in _CONNECTED
 
 

@@ -80,9 +80,9 @@ def _checked(stage: object, others: Sequence[Stage]) -> Stage:
 def contained(stage: Stage) -> Stage:
     """``stage`` so that its faults are told in the report of the search, and end no search."""
 
-    def read(given: RankingInput) -> Mapping[StageData[Any], object] | Exception:
+    def read(inputs: RankingInput) -> Mapping[StageData[Any], object] | Exception:
         try:
-            return {data: given.having(data).stored.of(data) for data in stage.reads}
+            return {data: inputs.having(data).stored.of(data) for data in stage.reads}
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
             return error
 
@@ -90,10 +90,10 @@ def contained(stage: Stage) -> Stage:
 
     def apply(state: RankingState) -> RankingState:
         try:
-            found = state.stored.of(needed)
-            if isinstance(found, Exception):
-                raise found
-            stored = replace(state.stored, values={**state.stored.values, **found})
+            values = state.stored.of(needed)
+            if isinstance(values, Exception):
+                raise values
+            stored = replace(state.stored, values={**state.stored.values, **values})
             return _what_counts(stage.name, state, stage.apply(replace(state, stored=stored)))
         except Exception as error:
             log.exception("the ranking stage %s of a package", stage.name)

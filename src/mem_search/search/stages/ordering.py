@@ -43,7 +43,7 @@ SUPERSESSION = "supersession"
 def supersession(state: RankingState) -> RankingState:
     """Puts a matching record directly above the record that it supersedes."""
     successors = state.stored.of(SUCCESSORS)
-    return state.ordered(lift(state.hits, successors)) if successors else state
+    return state.ordered(raise_successors(state.hits, successors)) if successors else state
 
 
 def typo_demotion(state: RankingState) -> RankingState:
@@ -93,7 +93,7 @@ def kind_diversity(state: RankingState) -> RankingState:
         state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
     )
     answers = frozenset(state.stored.of(WHOLE).tolist())
-    return state.ordered(represent(state.hits, names, FIRST_PAGE, good, answers))
+    return state.ordered(place_absent_kinds(state.hits, names, FIRST_PAGE, good, answers))
 
 
 def diversity(state: RankingState) -> RankingState:
@@ -103,7 +103,7 @@ def diversity(state: RankingState) -> RankingState:
         return state
     numbers = state.union.records.tolist()
     sessions = dict(zip(numbers, state.stored.columns.conversations.tolist(), strict=True))
-    return state.ordered(spread(state.hits, sessions, per_session))
+    return state.ordered(diversify(state.hits, sessions, per_session))
 
 
 def further_matches(state: RankingState) -> RankingState:
@@ -207,7 +207,7 @@ def per_kind(state: RankingState) -> RankingState:
     return state.ordered(kept)
 
 
-def lift(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[Hit]:
+def raise_successors(hits: Sequence[Hit], successors: Mapping[int, Sequence[int]]) -> list[Hit]:
     """``hits``, best first, with successors above the records that they supersede.
 
     A successor moves up and the superseded record stays: a good match of the old record means that
@@ -275,7 +275,7 @@ def fold(
     ]
 
 
-def spread(hits: Sequence[Hit], sessions: Mapping[int, int], per_session: int) -> list[Hit]:
+def diversify(hits: Sequence[Hit], sessions: Mapping[int, int], per_session: int) -> list[Hit]:
     """``hits`` in rounds of at most ``per_session`` (1 or more) of each session.
 
     The order within a round stays. ``sessions`` are numbers; a hit without a session (0) is in the
@@ -316,7 +316,7 @@ def absent_kinds(hits: Sequence[Hit], kinds: Mapping[int, str], limit: int) -> l
     return [hit for kind, hit in best.items() if kind not in shown]
 
 
-def represent(
+def place_absent_kinds(
     hits: Sequence[Hit],
     kinds: Mapping[int, str],
     limit: int,
@@ -361,9 +361,9 @@ def represent(
 
 
 def with_word_matches(
-    hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int, found: Collection[int]
+    hits: Sequence[Hit], rankings: Sequence[Ranking], reach: int, matched: Collection[int]
 ) -> list[Hit]:
-    """``hits``, followed by those of ``found`` that are no candidates, in the order of their leg.
+    """``hits``, followed by those of ``matched`` that are no candidates, in the order of their leg.
 
     ``reach`` is how many hits the page needs; with enough hits nothing is added.
     """
@@ -373,7 +373,7 @@ def with_word_matches(
     more: dict[int, Hit] = {}
     for ranking in rankings:
         for candidate in ranking.candidates:
-            if candidate.record in found:
+            if candidate.record in matched:
                 scores = {ranking.name: candidate.score}
                 more.setdefault(
                     candidate.record, Hit(candidate.record, last, scores, candidate.passage)

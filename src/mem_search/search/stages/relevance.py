@@ -131,9 +131,9 @@ def relevant(state: RankingState) -> RankingState:
     """
     if state.filters_decide or state.request.include_weaker or not len(state.union):
         return state
-    found, whole = state.union.records, state.stored.of(WHOLE)
-    matched = np.ones(len(found), np.bool_) if state.matched is None else state.matched
-    keep = matched & are_among(found, whole)
+    records, whole = state.union.records, state.stored.of(WHOLE)
+    matched = np.ones(len(records), np.bool_) if state.matched is None else state.matched
+    keep = matched & are_among(records, whole)
     if (first := first_in_meaning(state)) is not None:
         keep[first] = True
     if not state.stored.of(NAMED).alone:
@@ -170,7 +170,7 @@ def certainty(state: RankingState) -> RankingState:
     if covered is None:
         return state
     cosines = ESTIMATED["bias"] + ESTIMATED["covered"] * covered.shares
-    if (known := meant_cosines(state)) is not None:
+    if (known := calibrated_cosines(state)) is not None:
         cosines = np.where(np.isnan(known), cosines, known)
     relevance = _logistic(RELEVANCE, covered=covered.shares, cosine=cosines)
     confidence = _logistic(
@@ -185,7 +185,7 @@ def certainty(state: RankingState) -> RankingState:
     return replace(state, relevance=relevance, confidence=confidence)
 
 
-def meant_cosines(state: RankingState) -> Values | None:
+def calibrated_cosines(state: RankingState) -> Values | None:
     """Those of each record, as the bundled model would have them; None where nothing tells that."""
     vector = state.legs.get("vector")
     if vector is None or words.mostly_foreign(state.question.text):
@@ -228,7 +228,7 @@ def in_other_words(state: RankingState) -> RankingState:
 
 def _stands_out(state: RankingState) -> bool:
     """Whether one record is much nearer in meaning than the tenth."""
-    cosines = meant_cosines(state)
+    cosines = calibrated_cosines(state)
     if cosines is None or first_in_meaning(state) is None:
         return False
     ordered = np.sort(cosines[~np.isnan(cosines)])[::-1]

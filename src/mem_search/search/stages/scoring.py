@@ -88,13 +88,13 @@ def explain(
 
     A leg adds ``weight * (z + bonus)``; ``rank`` is present when the leg lists the record.
     """
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for name, parts in _parts(legs, code, foreign=foreign).items():
         if rank := int(legs[name].ranks[row]):
-            found[f"{name}.rank"] = rank
+            figures[f"{name}.rank"] = rank
         for what, values in parts.items():
-            found[f"{name}.{what}"] = float(values[row])
-    return found
+            figures[f"{name}.{what}"] = float(values[row])
+    return figures
 
 
 def _parts(
@@ -189,22 +189,22 @@ def sparse(state: RankingState) -> RankingState:
     The sum of three scores is as large as that of two: what is added to it, and what cuts it off,
     stays.
     """
-    found, union = state.stored.of(SPARSE), state.union
-    if found is None:
+    sparse_scores, union = state.stored.of(SPARSE), state.union
+    if sparse_scores is None:
         return state
     weights = np.zeros(len(union))
     for kind, weight in state.traits.sparse.items():
         weights[(union.kinds == KIND_CODES.code(kind)) & ~union.code] = weight
     alone = np.isin(union.kinds, KIND_CODES.among(state.traits.sparse_in_session))
     weights[alone & (state.stored.columns.conversations == 0)] = 0.0
-    known = (weights > 0) & ~np.isnan(found.values)
+    known = (weights > 0) & ~np.isnan(sparse_scores.values)
     wanted, held = int((weights > 0).sum()), int(known.sum())
     if not wanted:
         return state
-    state = replace(state, reports=(*state.reports, found.report(wanted, held)))
+    state = replace(state, reports=(*state.reports, sparse_scores.report(wanted, held)))
     if held < MIN_KNOWN * wanted:
         return state
-    own = 2 * z_scores(np.where(known, found.values, np.nan)) - state.parts["fused"]
+    own = 2 * z_scores(np.where(known, sparse_scores.values, np.nan)) - state.parts["fused"]
     return state.added("sparse", np.where(known, weights / (2 + weights) * own, 0.0))
 
 

@@ -136,13 +136,13 @@ def _decides(said: str, before: str) -> bool:
 
 def _sentences(paragraph: str) -> list[str]:
     """The sentences; a line "Decision" belongs to the one after it."""
-    found: list[str] = []
+    sentences: list[str] = []
     for sentence in _SENTENCE.split(paragraph):
-        if found and _LABEL.match(found[-1][:60]):
-            found[-1] = f"{found[-1].strip('*_# :')}: {sentence}"
+        if sentences and _LABEL.match(sentences[-1][:60]):
+            sentences[-1] = f"{sentences[-1].strip('*_# :')}: {sentence}"
         else:
-            found.append(sentence)
-    return found
+            sentences.append(sentence)
+    return sentences
 
 
 _PERSON_FIRST = worded(
@@ -162,17 +162,17 @@ _ASKED: Final = 1000
 _ANSWER: Final = 1000
 
 
-def decision_of_person(prompt: str, asked: str) -> tuple[str, str]:
+def decision_of_person(prompt: str, question: str) -> tuple[str, str]:
     """What the person chose with ``prompt``, and with what it answers; empty if it chooses nothing.
 
-    ``asked`` is what the agent said last. A short prompt that answers a choice of ways is a
+    ``question`` is what the agent said last. A short prompt that answers a choice of ways is a
     decision, if the agent had not made one itself; other words count when they choose by
     themselves. A long prompt is a task, and its words describe.
     """
     prompt = prompt.strip()
     if not prompt or len(prompt) > _SHORT_PROMPT:
         return "", ""
-    end = asked[-_ASKED:]
+    end = question[-_ASKED:]
     if (
         len(prompt) <= _SHORT_ANSWER
         and (len(prompt.split()) > 1 or prompt.strip(".!").lower() in end.lower())

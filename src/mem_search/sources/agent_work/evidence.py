@@ -79,8 +79,8 @@ _SUBJECT = pattern(
 
 def commit_subject(command: str) -> str:
     """The first line of the message that a command commits with; empty if it names none."""
-    found = _SUBJECT.search(command[:20_000])
-    return found[1].strip() if found else ""
+    match = _SUBJECT.search(command[:20_000])
+    return match[1].strip() if match else ""
 
 
 def command_class(command: str) -> str:
@@ -144,12 +144,12 @@ def requested_change(prompt: str, *, chooses: bool = False) -> str:
 
     One that ``chooses`` a way weighs what may break, and complains of nothing.
     """
-    found = [
+    requests = [
         (match.start(), place, name)
         for place, (name, pattern) in enumerate(_REQUESTS)
         if not (chooses and name == "bugfix") and (match := pattern.search(prompt[:8000]))
     ]
-    return min(found)[2] if found else ""
+    return min(requests)[2] if requests else ""
 
 
 def type_of_change(

@@ -54,13 +54,13 @@ def record_id(session: str, key: str) -> str:
     return key if _UUID.match(key) else f"{session}/{key}"
 
 
-def hash_of(said: str) -> str:
+def hash_of(text: str) -> str:
     """What tells two events at one place apart. What a program writes again as it grows, the
     agent's words, has none in its id; what begins a turn does not grow.
 
     Only plain words and short numbers count: a kept transcript has neither secrets nor pictures.
     """
-    clean, _ = redact(without_data(said)[:_MAX_HASHED_CHARS])
+    clean, _ = redact(without_data(text)[:_MAX_HASHED_CHARS])
     return sha256(plain_words(clean).encode("utf-8", "replace")).hexdigest()[:8]
 
 

@@ -133,15 +133,15 @@ def compaction_fields(text: str) -> dict[str, str]:
     headings = list(_HEADING.finditer(text))
     if not headings:
         return {"notes": cut(text.strip(), _WHOLE)} if text.strip() else {}
-    found: dict[str, str] = {}
+    sections: dict[str, str] = {}
     ends = [heading.start() for heading in headings[1:]] + [len(text)]
     for heading, until in zip(headings, ends, strict=True):
         name = _HEADINGS[heading[1].lower()]
         content = dedent(_CODE.sub("", text[heading.end() : until])).strip()
         if name and content:
-            before = f"{found[name]}\n\n" if name in found else ""
-            found[name] = cut(before + content, _SECTION)
-    return found
+            before = f"{sections[name]}\n\n" if name in sections else ""
+            sections[name] = cut(before + content, _SECTION)
+    return sections
 
 
 _REQUEST = 2000
@@ -268,11 +268,11 @@ class Session:
 
     def _settled_by(self, step: Step) -> list[str]:
         """The names of what was done, with those that ``step`` says are done."""
-        found = list(self.settled)
+        settled = list(self.settled)
         said = [*step.facts, *filter(_DONE.search, _LINE.split(step.conclusion))]
         for name in (name for text in said for name in _NAME.findall(text[:2000])):
-            add_new(found, name.lower())
-        return found[-_SETTLED:]
+            add_new(settled, name.lower())
+        return settled[-_SETTLED:]
 
     def metadata(self, current: Step | None) -> dict[str, Any]:
         """The fields of the summary while the step ``current`` is open; empty if there are none."""

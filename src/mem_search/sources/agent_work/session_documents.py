@@ -16,7 +16,7 @@ from mem_search.patterns import pattern
 from mem_search.regular_file import read_regular_file
 from mem_search.sources.agent_work.events import AgentText, Event, Prompt
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import SessionFiles, Tools, called, words
+from mem_search.sources.agent_work.transcripts import SessionFiles, Tools, call_of, words
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import WholeFile
 from mem_search.text.json_reading import loads
@@ -45,13 +45,13 @@ class SessionDocuments(SessionFiles):
 
     file_format: FileFormat | None = FileFormat((".json",))
 
-    def messages(self, file: WholeFile, found: object, version: str = "") -> list[Any]:
+    def messages(self, file: WholeFile, messages: object, version: str = "") -> list[Any]:
         """The list of messages. Raises ValueError naming the program's version for another form."""
-        if not isinstance(found, list):
+        if not isinstance(messages, list):
             program = f"{self.label} {version}".strip()
             raise ValueError(f"it has no list of messages, its form is not known ({program})")
         file.unread.unit = "message"
-        return found
+        return messages
 
 
 def document(file: WholeFile) -> Any:
@@ -67,10 +67,10 @@ def beside(path: Path) -> Any:
         return None
 
 
-def not_understood(file: WholeFile, number: int, what: str, program: str) -> None:
+def not_understood(file: WholeFile, number: int, description: str, program: str) -> None:
     """Note a message or line of a kind that is not known, with the version of the program."""
     file.unread.at, file.unread.program = number, program.strip()
-    file.unread.not_known(what)
+    file.unread.not_known(description)
 
 
 def said_in(
@@ -87,7 +87,7 @@ def said_in(
                 elif role == "assistant":
                     yield AgentText(said)
             case "tool_use":
-                yield called(tools, part.get("id"), part.get("name"), part.get("input"))
+                yield call_of(tools, part.get("id"), part.get("name"), part.get("input"))
             case "tool_result":
                 yield answer(part)
     if prompt := without_injected("\n\n".join(asked)):

@@ -27,7 +27,7 @@ from mem_search.sources.agent_work.drafts import VERSION
 from mem_search.sources.agent_work.events import Line
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import home_of, records_of
-from mem_search.sources.base import BaseSource, BatchBuilder, alone
+from mem_search.sources.base import BaseSource, BatchBuilder, guarded
 from mem_search.sources.conversations import fields, moment
 from mem_search.sources.databases import (
     ENDED,
@@ -190,29 +190,29 @@ class SessionStores(BaseSource):
         self, store: Store, known: dict[str, str], earlier: Collection[str], batch: BatchBuilder
     ) -> Iterator[None]:
         """Take what changed in a store, session by session."""
-        for each in self._listed(store):
-            item, failed = clean_text(each.id) or _NAMELESS, False
-            if item in earlier or known.get(item) == each.stamp:
+        for session in self._listed(store):
+            item, failed = clean_text(session.id) or _NAMELESS, False
+            if item in earlier or known.get(item) == session.stamp:
                 continue
             unread, place = UnreadLines("message"), store.place
             taken: dict[str, bool] = {}
             batch.outdate(f"{item}:{place.line + 1}" if place.offset else item)
-            for found in alone(item, partial(self._records, item, each, unread, place)):
-                if isinstance(found, Draft):
-                    taken[found.source_id] = bool(place.left)
-                    batch.take(found, item)
-                elif isinstance(found, LedgerEntry):
+            for output in guarded(item, partial(self._records, item, session, unread, place)):
+                if isinstance(output, Draft):
+                    taken[output.source_id] = bool(place.left)
+                    batch.take(output, item)
+                elif isinstance(output, LedgerEntry):
                     failed = True
-                    batch.note(found)
+                    batch.note(output)
                 else:
-                    batch.finish(found)
+                    batch.finish(output)
             not_read = list(unread.entries(item))
             batch.note(*not_read)
             if (records := place.count(taken)) and not failed:
                 batch.note(LedgerEntry(item, "taken", records=records))
             elif not (failed or not_read):
-                batch.leave(item, each.left or "there is nothing in it that could be stored")
-            known[item] = each.stamp
+                batch.leave(item, session.left or "there is nothing in it that could be stored")
+            known[item] = session.stamp
             yield
 
     def _records(

@@ -143,7 +143,7 @@ def any_of(*names: str) -> re.Pattern[str]:
 
 
 def _expanded(template: str) -> str:
-    return _LISTED.sub(lambda found: _one_of(found[1]), template)
+    return _LISTED.sub(lambda match: _one_of(match[1]), template)
 
 
 def _one_of(name: str) -> str:
@@ -160,5 +160,5 @@ def worn_words() -> frozenset[str]:
 @cache
 def _lists() -> dict[str, list[str]]:
     with _FILE.open("rb") as file:
-        found: dict[str, list[str]] = tomllib.load(file)
-    return found
+        lists: dict[str, list[str]] = tomllib.load(file)
+    return lists

@@ -188,8 +188,8 @@ def _for(asked: str) -> str:
 
 def _failures(known: Evidence) -> list[str]:
     """`` `git push` failed: fatal: no upstream branch`` of each that failed."""
-    found = (_FAILED.match(line) for line in known.failed)
-    return [f"`{command_name(each[1])}` failed{each[2]}" for each in found if each]
+    matches = (_FAILED.match(line) for line in known.failed)
+    return [f"`{command_name(each[1])}` failed{each[2]}" for each in matches if each]
 
 
 def _said(known: Evidence) -> tuple[str, bool]:
@@ -200,13 +200,13 @@ def _said(known: Evidence) -> tuple[str, bool]:
     rest = list(_sentences(known.texts))
     aim = list(_sentences([known.aim]))
     plans = [] if finds else list(filter(ANNOUNCES.search, aim))
-    found = rest if finds else [*plans, *aim, *rest]
+    sentences = rest if finds else [*plans, *aim, *rest]
     if known.type == "discovery":
-        found = [*filter(_HEADING.match, rest), *rest]
+        sentences = [*filter(_HEADING.match, rest), *rest]
     least = _LITTLE if known.type == "discovery" else 1  # what is changed has its place beside it
     best, best_weight, planned, planned_weight = "", least - 1, "", least - 1
     best_is_plan = False
-    for place, sentence in enumerate(found):
+    for place, sentence in enumerate(sentences):
         if plans and place == len(plans) and best_weight >= _LITTLE:
             break
         said = _bare(sentence)
@@ -250,18 +250,18 @@ def weight_of(sentence: str) -> int:
     if _NARRATES.match(sentence):
         return 0
     worn = worn_words()
-    found: dict[str, int] = {}
+    weights: dict[str, int] = {}
     for token in _TOKEN.findall(sentence[:1000]):
         word = token.strip("`.:-")
         lower = word.casefold()
         if lower in STOP_WORDS or lower in worn or _ORDINAL.fullmatch(lower) or len(lower) < 2:
             continue
-        found[lower] = _OF_NAME if _NAME.search(token) and not _TICKET.fullmatch(lower) else 1
+        weights[lower] = _OF_NAME if _NAME.search(token) and not _TICKET.fullmatch(lower) else 1
         if characters := len(_CJK.findall(token)):
-            found[lower] = 1 + characters // _CJK_WORD
+            weights[lower] = 1 + characters // _CJK_WORD
     less = int(_VAGUE.match(sentence) is not None)
     less += (_ENOUGH - 1) * (_OUTCOME.search(sentence) is not None)
-    return sum(found.values()) - less
+    return sum(weights.values()) - less
 
 
 def _names(said: str, paths: Iterable[str]) -> bool:

@@ -72,8 +72,8 @@ def _defined(arguments: Mapping[str, Any]) -> list[str]:
     """Functions and classes that are in the new text of an edit, and were not in the old one."""
     before = clean_text(arguments.get("old_string"))[:_MAX_READ]
     after = arguments.get("new_string") or arguments.get("content")
-    found = dict.fromkeys(each[1] for each in _DEFINES.finditer(clean_text(after)[:_MAX_READ]))
-    return [name for name in found if name not in before][:_MAX_DEFINED]
+    names = dict.fromkeys(each[1] for each in _DEFINES.finditer(clean_text(after)[:_MAX_READ]))
+    return [name for name in names if name not in before][:_MAX_DEFINED]
 
 
 def argument_of(tool: str) -> str:

@@ -137,7 +137,7 @@ def home_of(machine: Machine, usual: str, *variables: str) -> Path:
     return Path(given).expanduser() if given else machine.home / usual
 
 
-def called(tools: Tools, call: object, tool: object, arguments: object) -> ToolCall:
+def call_of(tools: Tools, call: object, tool: object, arguments: object) -> ToolCall:
     """A call as Claude Code would have made it. A tool without a counterpart keeps its name."""
     given, name = fields(arguments), clean_text(tool)
     known, *theirs = tools.get(name, (name,))
@@ -145,7 +145,7 @@ def called(tools: Tools, call: object, tool: object, arguments: object) -> ToolC
     return ToolCall(clean_text(call), known, {argument_of(known): target} if theirs else given)
 
 
-def answered(call: object, answer: str, *, failed: bool, code: int = 0) -> ToolResult:
+def result_of(call: object, answer: str, *, failed: bool, code: int = 0) -> ToolResult:
     """The answer of a tool; ``code`` is the exit code of a command."""
     said = f"Exit code {code}\n{answer}" if code else answer
     return ToolResult(clean_text(call), clean_text(said), failed or bool(code))

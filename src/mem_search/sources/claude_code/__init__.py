@@ -29,8 +29,8 @@ from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.claude_code.files import (
     NAME,
     SUFFIX,
-    Found,
     Place,
+    Transcripts,
     projects_folder,
     transcripts,
 )
@@ -124,21 +124,21 @@ class ClaudeCode(BaseSource):
         """
         # The session of an uploaded transcript ran on another machine.
         project_of = named_after if location.upload else identify
-        found = _found(Path(location.path).expanduser(), location.options.get(KEPT, ""))
+        listed = _listed(Path(location.path).expanduser(), location.options.get(KEPT, ""))
         # A hook may tell of any path: then the file has to be this user's. Of a folder, and of a
         # file that is sent, a person said that it be read.
-        own = found.alone and not location.upload
-        reading = _Reading(found, Cursor(cursor), project_of, own=own)
+        own = listed.alone and not location.upload
+        reading = _Reading(listed, Cursor(cursor), project_of, own=own)
         yield from reading.batches()
 
 
 class _Reading:
-    """One reading of a location: what was found since the last batch, and the progress."""
+    """One reading of a location: what was read since the last batch, and the progress."""
 
     def __init__(
-        self, found: Found, cursor: Cursor, project_of: Identify, *, own: bool = False
+        self, listed: Transcripts, cursor: Cursor, project_of: Identify, *, own: bool = False
     ) -> None:
-        self._found = found
+        self._listed = listed
         self._own = own
         self._cursor = cursor
         # Asked once per directory and reading: before the next one the project may have changed.
@@ -147,13 +147,13 @@ class _Reading:
         self._moved = False
 
     def batches(self) -> Iterator[Batch]:
-        found, batch = self._found, self._batch
-        statuses = {name: _status(path) for name, path in found.files.items()}
+        listed, batch = self._listed, self._batch
+        statuses = {name: _status(path) for name, path in listed.files.items()}
         batch.total = sum(status.st_size for status in statuses.values() if status)
-        for name, reason in found.left.items():
+        for name, reason in listed.left.items():
             if self._cursor.leaves(name, reason):
                 batch.leave(name, reason)
-        gone, no_longer_left = self._cursor.forget_all_but([*found.files, *found.left])
+        gone, no_longer_left = self._cursor.forget_all_but([*listed.files, *listed.left])
         batch.outdate(*no_longer_left)
         for name in gone:
             batch.leave(name, "the transcript no longer exists; its records stay")
@@ -162,7 +162,7 @@ class _Reading:
             if status is None:
                 continue  # deleted since it was listed: the next reading notes it
             if not self._cursor.place(name).is_current(status):
-                yield from self._file(name, found.files[name], done)
+                yield from self._file(name, listed.files[name], done)
             done += status.st_size
         if self._moved or batch:
             yield self._build(done)
@@ -203,7 +203,7 @@ class _Reading:
         if reader.from_start:
             self._batch.outdate(name)
         self._batch.note(*reader.ledger)
-        if name not in self._found.kept:  # a copy may have less than the transcript had
+        if name not in self._listed.kept:  # a copy may have less than the transcript had
             self._batch.finish(*reader.whole)
         reader.from_start, reader.ledger, reader.whole = False, [], []
 
@@ -213,16 +213,16 @@ class _Reading:
         return self._batch.build(self._cursor.value, min(done, self._batch.total))
 
 
-def _found(root: Path, kept: str) -> Found:
+def _listed(root: Path, kept: str) -> Transcripts:
     """The transcripts at ``root``, and those of the folder ``kept`` that are there no more."""
     if not kept:
         return transcripts(root)
     gone = transcripts(Path(kept))
     if not root.exists():
         return replace(gone, kept=frozenset(gone.files))
-    found = transcripts(root)
-    files = dict(sorted({**gone.files, **found.files}.items()))
-    return Found(files=files, left=found.left, kept=frozenset(set(gone.files) - set(found.files)))
+    listed = transcripts(root)
+    files = dict(sorted({**gone.files, **listed.files}.items()))
+    return Transcripts(files, listed.left, frozenset(set(gone.files) - set(listed.files)))
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -47,7 +47,7 @@ def transcript_of(session: str) -> str:
 
 
 @dataclass(slots=True)
-class Found:
+class Transcripts:
     """Transcripts by relative path, and the reasons why other paths are left; both sorted.
 
     Of the transcripts that are ``kept`` only a copy is left. One that is a location ``alone`` may
@@ -60,7 +60,7 @@ class Found:
     alone: bool = False
 
 
-def transcripts(root: Path) -> Found:
+def transcripts(root: Path) -> Transcripts:
     """The transcripts at ``root``, a folder or one file. Raises SourceError if it cannot be listed.
 
     Sorted by path, so a session comes right before its subagents.
@@ -68,7 +68,7 @@ def transcripts(root: Path) -> Found:
     if root.is_file():
         if root.suffix != SUFFIX:
             raise SourceError(f"{root} is not a transcript; transcripts are called *{SUFFIX}")
-        return Found(files={root.name: root}, alone=True)
+        return Transcripts(files={root.name: root}, alone=True)
     if not root.is_dir():
         raise SourceError(f"no transcripts at {root}: there is no such file or folder")
     files: dict[str, Path] = {}
@@ -111,7 +111,7 @@ def transcripts(root: Path) -> Found:
         raise SourceError(f"cannot list {root}: {error}") from error
     _add_linked(root, linked, files, left)
     told = {as_text(item): why for item, why in sorted(left.items())}
-    return Found(files=dict(sorted(files.items())), left=told)
+    return Transcripts(files=dict(sorted(files.items())), left=told)
 
 
 def _add_linked(
@@ -132,12 +132,12 @@ def _add_linked(
                 )
                 continue
             seen.add(target)
-            found = transcripts(Path(target))
+            inner = transcripts(Path(target))
         except (OSError, SourceError) as error:
             left[name] = f"the folder that it leads to cannot be read: {error}"
             continue
-        files |= {f"{name}/{item}": path for item, path in found.files.items()}
-        left |= {f"{name}/{item}": why for item, why in found.left.items()}
+        files |= {f"{name}/{item}": path for item, path in inner.files.items()}
+        left |= {f"{name}/{item}": why for item, why in inner.left.items()}
 
 
 def parent_session(path: Path) -> Path | None:

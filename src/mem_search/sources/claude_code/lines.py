@@ -254,7 +254,7 @@ def records_of_calls(path: Path) -> Mapping[str, tuple[str, ...]]:
     which is read up to ``MAX_BYTES``.
     """
     builder = DraftBuilder(NAME, named_after, file_name=session_named_by(path))
-    place, found = Place(), dict[str, tuple[str, ...]]()
+    place, records = Place(), dict[str, tuple[str, ...]]()
     with open_regular_file(path, follow=False, own=True) as file:
         for raw in complete_lines(file, place, Incomplete()):
             if place.offset > MAX_BYTES:
@@ -270,5 +270,5 @@ def records_of_calls(path: Path) -> Mapping[str, tuple[str, ...]]:
                 pass
             for event in line.events:
                 if isinstance(event, ToolCall):
-                    found[event.call] = builder.at_work_on(line.agent)
-    return found
+                    records[event.call] = builder.at_work_on(line.agent)
+    return records

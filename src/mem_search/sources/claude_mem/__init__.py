@@ -19,7 +19,7 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
-from mem_search.sources.base import BaseSource, BatchBuilder, alone
+from mem_search.sources.base import BaseSource, BatchBuilder, guarded
 from mem_search.sources.claude_mem.database import (
     FILE_NAME,
     NOTHING,
@@ -131,7 +131,7 @@ class _Reading:
         silent: set[int] = set()
         for row in changed_rows(before, ours):
             item = f"{self.prefix}{table.kind}:{row[0]}"
-            (draft,) = alone(item, partial(_drafts, table, row, self.prefix))
+            (draft,) = guarded(item, partial(_drafts, table, row, self.prefix))
             if isinstance(draft, LedgerEntry):
                 self.batch.note(draft)
             elif draft is None:

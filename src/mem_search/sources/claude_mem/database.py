@@ -168,10 +168,10 @@ class Table:
         if not content or not there:
             return "false"
         # The session id of an agent can occur once per platform; any of them will do.
-        found = f"(select min(x.id) from sdk_sessions x where x.{there} = t.{content})"  # noqa: S608
+        session_id = f"(select min(x.id) from sdk_sessions x where x.{there} = t.{content})"  # noqa: S608
         if "session_db_id" in columns:
-            found = f"coalesce(t.session_db_id, {found})"
-        return f"s.id = {found}"
+            session_id = f"coalesce(t.session_db_id, {session_id})"
+        return f"s.id = {session_id}"
 
 
 TABLES: Final = (

@@ -84,10 +84,10 @@ def texts(value: object, separator: str = r"\n") -> list[str]:
     if not isinstance(value, str):
         return []
     try:
-        found = json.loads(value)
+        parsed = json.loads(value)
     except (ValueError, RecursionError):
-        found = re.split(separator, value)
-    items = found if isinstance(found, list) else [found]
+        parsed = re.split(separator, value)
+    items = parsed if isinstance(parsed, list) else [parsed]
     strings = (
         item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
         for item in items

@@ -125,14 +125,14 @@ class Cline(Tasks):
         if not file.path.name.endswith(_MESSAGES):
             yield from super().lines(file)
             return
-        found = fields(document(file))
+        saved = fields(document(file))
         session, own = file.path.parent.name, file.path.name.removesuffix(_MESSAGES)
         known = fields(beside(file.path.with_name(f"{session}.json")))
-        version = clean_text(fields(found.get("origin")).get("version"))
+        version = clean_text(fields(saved.get("origin")).get("version"))
         cwd = path_of(known.get("cwd")) or path_of(known.get("workspace_root"))
         is_child = own != session  # a subagent's lies beside that of its caller
         agent = own if is_child else MAIN
-        said = self.messages(file, found.get("messages"), version)
+        said = self.messages(file, saved.get("messages"), version)
         for key, at, events in conversation.session(self, file, said, version, is_child=is_child):
             name = f"{own}:{key}" if is_child else key
             yield Line(name, session, at, cwd, "", agent, events)

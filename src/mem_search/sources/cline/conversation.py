@@ -21,8 +21,8 @@ from mem_search.sources.agent_work.session_documents import (
     seconds,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
-from mem_search.sources.cline.shown import Found
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
+from mem_search.sources.cline.shown import Messages
 from mem_search.sources.conversations import fields, items, moment
 from mem_search.sources.whole_files import WholeFile
 
@@ -61,11 +61,11 @@ _EXITED: Final = pattern(r"\bexit(?:ed with)? code:? (\d{1,9})\b\]?\s*", re.IGNO
 _STREAM: Final = pattern(r"^\[std(?:out|err)\]\s*", re.MULTILINE)
 
 
-def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Found:
+def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Messages:
     """The messages of a task whose ``ui_messages.json`` is not there."""
-    found = source.messages(file, document(file))
+    sent = source.messages(file, document(file))
     place = ""
-    for number, message in enumerate(map(fields, found), 1):
+    for number, message in enumerate(map(fields, sent), 1):
         content = message.get("content")
         named = _DIRECTORY.search(words(content))
         place = named[1] if named else place
@@ -74,10 +74,10 @@ def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Fo
 
 
 def session(
-    source: SessionDocuments, file: WholeFile, found: list[Any], version: str, *, is_child: bool
+    source: SessionDocuments, file: WholeFile, sent: list[Any], version: str, *, is_child: bool
 ) -> Iterator[tuple[str, int | None, tuple[Event, ...]]]:
     """The messages of a session of the newer versions: key, time and events of each."""
-    for number, message in enumerate(map(fields, found), 1):
+    for number, message in enumerate(map(fields, sent), 1):
         key = clean_text(message.get("id")) or f"message-{number}"
         at = moment(seconds(message.get("ts")))
         yield key, at, _events(source, file, number, message, version, is_child)
@@ -155,8 +155,8 @@ def _written(text: str, number: int) -> Iterator[Event]:
     for place, each in enumerate(_tagged(said, _CALLS)):
         call = f"{number}/{place}"
         given = {key: value.strip() for key, value in _ARGUMENT.findall(each.inner)}
-        yield called(_TOOLS, call, each.name, given)
-        yield answered(call, "", failed=False)
+        yield call_of(_TOOLS, call, each.name, given)
+        yield result_of(call, "", failed=False)
 
 
 def _part(content: object, call: str) -> object:
@@ -173,9 +173,9 @@ def _several(call: ToolCall, part: Mapping[str, Any]) -> Iterator[Event]:
             yield call
         else:
             one = {"command": each} if "commands" in given else fields(each)
-            yield called(_TOOLS, name, part.get("name"), one)
+            yield call_of(_TOOLS, name, part.get("name"), one)
         if number:
-            yield answered(name, "", failed=False)
+            yield result_of(name, "", failed=False)
 
 
 def _answer(part: Mapping[str, Any]) -> Event:
@@ -192,4 +192,4 @@ def _answer(part: Mapping[str, Any]) -> Event:
     exited = _EXITED.search(said) if failed else None
     code = exit_code(exited[1]) if exited else 0
     answer = _STREAM.sub("", said[exited.end() :] if exited else said).strip()
-    return answered(part.get("tool_use_id"), answer, failed=failed, code=code)
+    return result_of(part.get("tool_use_id"), answer, failed=failed, code=code)

@@ -12,13 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import (
-    AgentText,
-    Compaction,
-    Event,
-    Instruction,
-    Prompt,
-)
+from mem_search.sources.agent_work.events import AgentText, Compaction, Event, Instruction, Prompt
 from mem_search.sources.agent_work.session_documents import (
     SessionDocuments,
     document,
@@ -26,11 +20,11 @@ from mem_search.sources.agent_work.session_documents import (
     seconds,
 )
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of
 from mem_search.sources.conversations import fields, items, moment
 from mem_search.sources.whole_files import WholeFile
 
-Found = Iterator[tuple[str, int | None, str, tuple[Event, ...]]]
+Messages = Iterator[tuple[str, int | None, str, tuple[Event, ...]]]
 """Of each message: its key, its time, the directory that it names, and its events."""
 
 TOOLS: Final[Tools] = {
@@ -78,11 +72,11 @@ _DIRECTORY: Final = pattern(r"Current (?:Working|Workspace) Directory \(([^()\n]
 _CHANGES: Final = "HAS_CHANGES"
 
 
-def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Found:
+def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Messages:
     """The messages of the task; a child's first one was written by an agent."""
-    found = [fields(each) for each in source.messages(file, document(file))]
+    shown = [fields(each) for each in source.messages(file, document(file))]
     seen: Counter[str] = Counter()
-    for number, message in enumerate(found):
+    for number, message in enumerate(shown):
         at, kind = moment(seconds(message.get("ts"))), _kind(message)
         key = str(at or f"message-{number + 1}")
         seen[key] += 1
@@ -94,7 +88,7 @@ def messages(source: SessionDocuments, file: WholeFile, *, is_child: bool) -> Fo
         elif not kind.split()[1:] or not _is_known(kind.split()[1]):
             not_understood(file, number + 1, f"a message {kind!r}", source.label)
         else:
-            events = tuple(_events(key, kind, found, number))
+            events = tuple(_events(key, kind, shown, number))
         place = _DIRECTORY.search(clean_text(message.get("text")))
         yield key, at, place[1] if place else "", events
 
@@ -112,17 +106,17 @@ def _is_known(name: str) -> bool:
 
 
 def _events(
-    key: str, kind: str, found: Sequence[Mapping[str, Any]], number: int
+    key: str, kind: str, shown: Sequence[Mapping[str, Any]], number: int
 ) -> Iterator[Event]:
-    message = found[number]
+    message = shown[number]
     text = clean_text(message.get("text")).strip()
     what, name = kind.split()
     if name in ("tool", "command", "use_mcp_server"):
         # What nobody has allowed yet was not done.
         if what == "say" or any(
-            _kind(each).split()[-1:] != ["resume_task"] for each in _later(found, number)
+            _kind(each).split()[-1:] != ["resume_task"] for each in _later(shown, number)
         ):
-            yield from _work(key, name, text, _later(found, number))
+            yield from _work(key, name, text, _later(shown, number))
     elif name == "user_feedback" and (asked := without_injected(text)):
         yield Prompt(asked)
     elif what == "say" and name in ("text", "completion_result"):
@@ -136,8 +130,8 @@ def _events(
         yield Compaction(clean_text(fields(message.get("contextCondense")).get("summary")))
 
 
-def _later(found: Sequence[Mapping[str, Any]], number: int) -> Iterator[Mapping[str, Any]]:
-    return (found[each] for each in range(number + 1, len(found)))
+def _later(shown: Sequence[Mapping[str, Any]], number: int) -> Iterator[Mapping[str, Any]]:
+    return (shown[each] for each in range(number + 1, len(shown)))
 
 
 def _work(key: str, name: str, text: str, later: Iterable[Mapping[str, Any]]) -> Iterator[Event]:
@@ -154,8 +148,8 @@ def _work(key: str, name: str, text: str, later: Iterable[Mapping[str, Any]]) ->
     several = [fields(each) for each in items(given.get("batchFiles") or given.get("batchDiffs"))]
     for number, each in enumerate(several or [given]):
         call = f"{key}/{number}"
-        yield called(TOOLS, call, tool, each)
-        yield answered(call, fault or answer, failed=bool(fault), code=code)
+        yield call_of(TOOLS, call, tool, each)
+        yield result_of(call, fault or answer, failed=bool(fault), code=code)
 
 
 def _answer(later: Iterable[Mapping[str, Any]]) -> tuple[str, str]:

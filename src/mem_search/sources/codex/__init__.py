@@ -108,7 +108,7 @@ def _written(
     each, and that thread; nothing and "" if none is.
     """
     for thread in [] if file.is_upload or depth <= 0 else threads:
-        if path := _found(file.path, thread):
+        if path := _path_of(file.path, thread):
             lines = _lines(WholeFile(path, path.name), None, depth - 1)
             return ((event, line.session) for line in lines for event in line.events), thread
     return iter(()), ""
@@ -122,7 +122,7 @@ def _inherited(
     if not wanted or not isinstance(end, int) or isinstance(end, bool) or depth <= 0:
         file.unread.add(file.unread.at, "has a history_base that is not understood")
         return
-    before = None if file.is_upload else _found(file.path, wanted)
+    before = None if file.is_upload else _path_of(file.path, wanted)
     if before is None:
         why = f"goes on the file {wanted}, which is not there; what it has is read from here on"
         file.unread.add(file.unread.at, why)
@@ -134,7 +134,7 @@ def _inherited(
         yield line
 
 
-def _found(path: Path, rollout: str) -> Path | None:
+def _path_of(path: Path, rollout: str) -> Path | None:
     """The file with this id below the folder of Codex that ``path`` is in, beside it at least."""
     named = [n for n, part in enumerate(path.parts) if part in ("sessions", "archived_sessions")]
     beside = next(each for each in path.parents if not each.name.isdigit())  # a folder for a day

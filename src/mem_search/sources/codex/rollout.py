@@ -8,20 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from mem_search.patterns import pattern
-from mem_search.sources.agent_work.events import (
-    AgentText,
-    Compaction,
-    Event,
-    Prompt,
-)
+from mem_search.sources.agent_work.events import AgentText, Compaction, Event, Prompt
 from mem_search.sources.agent_work.history import made_at
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import (
-    Tools,
-    answered,
-    called,
-    exit_code,
-)
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import UnreadLines
 
@@ -228,16 +218,16 @@ class Rollout:
         if paths := list(dict.fromkeys(path.strip() for path in _PATCHED.findall(whole))):
             self._patches[key] = paths
             for path in paths:
-                yield called(_EDIT, f"{key}/{path}", "apply_patch", {"file_path": path})
+                yield call_of(_EDIT, f"{key}/{path}", "apply_patch", {"file_path": path})
             return
         if name == "write_stdin":  # it asks how a command ends that was started before
             command = self._running.pop(str(arguments.get("session_id")), "")
             name = "exec_command" if command else name
         if command:
             self._commands[key], arguments = command, {"command": command}
-        yield called(TOOLS, key, name, arguments)
+        yield call_of(TOOLS, key, name, arguments)
         if item["type"] == "web_search_call":  # the model has the answer, the file has not
-            yield answered(key, "", failed=False)
+            yield result_of(key, "", failed=False)
 
     def _answered(self, key: str, output: object) -> Iterator[Event]:
         answer, code, running = _answer(output)
@@ -246,9 +236,9 @@ class Rollout:
             self._running[running] = command
         for path in paths:
             failed = bool(code) or _APPLIED not in answer
-            yield answered(f"{key}/{path}", answer, failed=failed)
+            yield result_of(f"{key}/{path}", answer, failed=failed)
         if not paths:
-            yield answered(key, answer, failed=False, code=code)
+            yield result_of(key, answer, failed=False, code=code)
 
 
 def _is_added(words: str) -> bool:

@@ -92,9 +92,9 @@ def _stored(file: WholeFile) -> Iterator[Line]:
         message = object_of(data)
         has_messages = has_messages or "role" in message
         at = _milliseconds(message.get("createdAt")) or began
-        found = tuple(events(message, file.unread))
-        titled = title if any(isinstance(event, Prompt) for event in found) else ()
-        yield Line(clean_text(key), session, at, cwd, "", MAIN, (*found, *titled))
+        message_events = tuple(events(message, file.unread))
+        titled = title if any(isinstance(event, Prompt) for event in message_events) else ()
+        yield Line(clean_text(key), session, at, cwd, "", MAIN, (*message_events, *titled))
     if rows and not has_messages:
         file.unread.not_known("none is a message in JSON")
 
@@ -132,10 +132,10 @@ def _chat_of_editor(path: Path) -> Path | None:
                 rows = database.rows(_CHAT, chat, f"{messages}:", f"{messages};")
         except (SourceError, OSError):  # the reading of that database says so
             continue
-        found = {clean_text(key): object_of(value) for key, value in rows}
-        about = found.pop(chat, {})
+        entries = {clean_text(key): object_of(value) for key, value in rows}
+        about = entries.pop(chat, {})
         inline = items(about.get("conversation")) or fields(about.get("conversationMap"))
-        if about and (found or inline):
+        if about and (entries or inline):
             return store
     return None
 

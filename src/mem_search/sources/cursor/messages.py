@@ -10,7 +10,7 @@ from typing import Any, Final
 from mem_search.patterns import pattern
 from mem_search.sources.agent_work.events import AgentText, Event, Prompt
 from mem_search.sources.agent_work.text import clean_text, without_injected
-from mem_search.sources.agent_work.transcripts import Tools, answered, called, exit_code, words
+from mem_search.sources.agent_work.transcripts import Tools, call_of, exit_code, result_of, words
 from mem_search.sources.conversations import fields, items
 from mem_search.sources.whole_files import UnreadLines
 
@@ -69,7 +69,7 @@ def events(message: Mapping[str, Any], unread: UnreadLines, number: int = 0) -> 
     match message.get("role"):
         case "user":
             text = words(content)
-            asked = "\n\n".join(found.strip() for found in _ASKED.findall(text))
+            asked = "\n\n".join(prompt.strip() for prompt in _ASKED.findall(text))
             asked = asked or ("" if _ADDED in text else without_injected(SENT.sub("", text)))
             if asked:
                 yield Prompt(asked)
@@ -94,9 +94,10 @@ def _said(part: object, place: str, unread: UnreadLines) -> Iterator[Event]:
     kind = given.get("type")
     if kind in ("tool-call", "tool_use"):
         key = given.get("toolCallId") or given.get("id")
-        yield called(TOOLS, key or place, given.get("toolName") or given.get("name"), _args(given))
+        tool = given.get("toolName") or given.get("name")
+        yield call_of(TOOLS, key or place, tool, _args(given))
         if not key:
-            yield answered(place, "", failed=False)
+            yield result_of(place, "", failed=False)
     elif kind not in (None, "text", "tool_note", *_NOT_WORK):
         unread.not_known(f"content {kind}")
 
@@ -113,4 +114,4 @@ def _answer(part: Mapping[str, Any]) -> Event:
     failed = known if isinstance(known, bool) else _ERROR.match(answer) is not None
     code = exit_code(exited[1]) if exited else 0
     call = part.get("toolCallId") or part.get("tool_use_id")
-    return answered(call, answer, failed=failed, code=code)
+    return result_of(call, answer, failed=failed, code=code)

@@ -35,27 +35,27 @@ _ARGUMENT: Final = pattern(r"  (\w+): (.*)")
 def transcript(file: WholeFile) -> Iterator[Line]:
     """The messages of a transcript; what has no time has that of the prompt before it."""
     session, agent = named(file.path)
-    of: dict[str, Any] = {"at": _began(file.path), "cwd": "", "is_noted": False, "number": 0}
+    state: dict[str, Any] = {"at": _began(file.path), "cwd": "", "is_noted": False, "number": 0}
     goes_on = file.place.offset > 0
     if not goes_on:
-        of["cwd"], of["is_noted"] = _directory(file)
-    file.place.remember("reader", of)
+        state["cwd"], state["is_noted"] = _directory(file)
+    file.place.remember("reader", state)
     is_main = agent == MAIN
     for raw in _spoken(file) if file.path.suffix == ".txt" else json_lines(file):
-        of["number"] += 1
-        number = of["number"]
+        state["number"] += 1
+        number = state["number"]
         content = fields(raw.get("message")).get("content", raw.get("content"))
         if sent := SENT.search(words(content)):
-            of["at"] = _moment(sent) or of["at"]
-        if goes_on and not of["is_noted"] and _ran_in(content):
+            state["at"] = _moment(sent) or state["at"]
+        if goes_on and not state["is_noted"] and _ran_in(content):
             raise Rewritten  # now it is known where the session works
-        found = list(events({"role": raw.get("role"), "content": content}, file.unread, number))
+        happened = list(events({"role": raw.get("role"), "content": content}, file.unread, number))
         if raw and "role" not in raw and raw.get("type") != "turn_ended":
             file.unread.not_known(f"type {raw.get('type')}")
         if not is_main:
-            found = [Instruction(e.text) if isinstance(e, Prompt) else e for e in found]
+            happened = [Instruction(e.text) if isinstance(e, Prompt) else e for e in happened]
         key = f"line-{number}" if is_main else f"{agent}-line-{number}"
-        yield Line(key, session, of["at"], of["cwd"], "", agent, tuple(found))
+        yield Line(key, session, state["at"], state["cwd"], "", agent, tuple(happened))
 
 
 def named(path: Path) -> tuple[str, str]:
@@ -129,8 +129,8 @@ def _on_disk(folder: Path, slug: str) -> str:
         if dashed and slug == dashed:
             return str(folder / name)
         is_above = dashed and slug.startswith(f"{dashed}-")
-        if is_above and (found := _on_disk(folder / name, slug.removeprefix(f"{dashed}-"))):
-            return found
+        if is_above and (path := _on_disk(folder / name, slug.removeprefix(f"{dashed}-"))):
+            return path
     return ""
 
 

@@ -124,14 +124,14 @@ class _Looked:
 
 def digests_of(cursors: Mapping[str, Mapping[str, Any]]) -> dict[str, tuple[str, str]]:
     """Path → (stamp, hash of the content or ""), from the cursors of locations by their path."""
-    found: dict[str, tuple[str, str]] = {}
+    digests: dict[str, tuple[str, str]] = {}
     for location, cursor in cursors.items():
         for item, (stamp, digest) in cursor.get("files", {}).items():
             whole = location.endswith(f"/{item}")
             path = location if whole else f"{location.rstrip('/')}/{item}"
             # What gave no text has no hash, perhaps a word about what it lacks.
-            found[path] = (stamp, digest[:_DIGEST] if len(digest) >= _DIGEST else "")
-    return found
+            digests[path] = (stamp, digest[:_DIGEST] if len(digest) >= _DIGEST else "")
+    return digests
 
 
 def left_to(location: str, cursor: Mapping[str, Any], path: str) -> str:
@@ -152,50 +152,50 @@ def _batches(
 ) -> Iterator[Batch]:
     """The batches. ``counted`` are the sources whose files have an entry in the ledger so far."""
     root = Path(location.path)
-    found = BatchBuilder(total=changed + len(gone))
+    batch = BatchBuilder(total=changed + len(gone))
     near = root if root.is_dir() else root.parent
     project = Project("", "") if location.upload else identify(near)
     size = done = 0
     for done, item in enumerate(gone, 1):
         if len(known.pop(item)[1]) >= _DIGEST:
-            found.delete(identity_of(location, item), "it is no longer there", item)
+            batch.delete(identity_of(location, item), "it is no longer there", item)
         else:
-            found.outdate(item)
-        if found.is_full:
-            yield found.build({"files": dict(known), "counted": counted}, done)
-    for done, (each, seen) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
-        was = known.get(each.item, ["", ""])[1]
+            batch.outdate(item)
+        if batch.is_full:
+            yield batch.build({"files": dict(known), "counted": counted}, done)
+    for done, (seen, look) in enumerate(looked, done + 1):  # noqa: B020  the count goes on
+        was = known.get(seen.item, ["", ""])[1]
         digest, draft, lacks = "", None, ""
-        if seen.by:
-            digest = f"{_LEFT_TO}{seen.by}"
-            found.outdate(each.item)
-        elif each.skipped:
-            (found.fail if each.failed else found.leave)(_shown(location, each.item), each.skipped)
+        if look.by:
+            digest = f"{_LEFT_TO}{look.by}"
+            batch.outdate(seen.item)
+        elif seen.skipped:
+            (batch.fail if seen.failed else batch.leave)(_shown(location, seen.item), seen.skipped)
         else:
-            digest, draft, lacks = _file(source, location, each, seen, project.name, found)
+            digest, draft, lacks = _file(source, location, seen, look, project.name, batch)
         if draft is not None:
-            item = _shown(location, each.item)
+            item = _shown(location, seen.item)
             placed = draft.project == project.name
-            found.take(replace(draft, place=project.place) if placed else draft, item)
-            found.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
+            batch.take(replace(draft, place=project.place) if placed else draft, item)
+            batch.note(LedgerEntry(item, "taken", _recognition(draft.metadata), records=1))
             size += len(draft.text)
         elif len(was) >= _DIGEST and len(digest) < _DIGEST:
-            found.drop(identity_of(location, each.item))
-        known[each.item] = [each.stamp + lacks, digest + lacks]
-        if found.is_full or size > _MAX_BATCH_CHARS:
-            yield found.build({"files": dict(known), "counted": counted}, done)
+            batch.drop(identity_of(location, seen.item))
+        known[seen.item] = [seen.stamp + lacks, digest + lacks]
+        if batch.is_full or size > _MAX_BATCH_CHARS:
+            yield batch.build({"files": dict(known), "counted": counted}, done)
             size = 0
-    if found or done:
+    if batch or done:
         left = Counter(digest for _, digest in known.values() if digest.startswith(_LEFT_TO))
         now = sorted(digest.removeprefix(_LEFT_TO) for digest in left)
         for name in {*counted, *now}:  # one entry: a mailbox may have many thousands of files
             item = f"files of the source {name}"
             if number := left[f"{_LEFT_TO}{name}"]:
                 reason = f"{as_counted(number, 'file')} for it: mem-search sync {name} {root}"
-                found.leave(item, reason)
+                batch.leave(item, reason)
             else:
-                found.outdate(item)
-        yield found.build({"files": dict(known), "counted": now}, done)
+                batch.outdate(item)
+        yield batch.build({"files": dict(known), "counted": now}, done)
 
 
 def _look_at_all(
@@ -211,10 +211,10 @@ def _look_at_all(
     threads = ThreadPoolExecutor(extractions.count, "read-files")
     ahead: deque[tuple[Seen, Future[_Looked]]] = deque()
     try:
-        for each in changed:
-            was = before[each.item]
-            look = partial(_look, source, location, each, was, extractions, inside)
-            ahead.append((each, threads.submit(look)))
+        for seen in changed:
+            was = before[seen.item]
+            look = partial(_look, source, location, seen, was, extractions, inside)
+            ahead.append((seen, threads.submit(look)))
             if len(ahead) > 2 * extractions.count:
                 first, looked = ahead.popleft()
                 yield first, looked.result()
@@ -230,7 +230,7 @@ def _look_at_all(
 def _look(
     source: Files,
     location: Location,
-    each: Seen,
+    seen: Seen,
     was: str,
     extractions: Extractions,
     inside: str,
@@ -241,12 +241,12 @@ def _look(
     """
     root = Path(location.path)
     is_folder = root.is_dir()
-    path = root / each.item if is_folder else root
-    if each.skipped and not each.is_large:
+    path = root / seen.item if is_folder else root
+    if seen.skipped and not seen.is_large:
         return _Looked()
     if by := source.elsewhere(path) if is_folder else "":
         return _Looked(by=by)
-    if each.skipped:
+    if seen.skipped:
         return _Looked()
     try:
         # Of a folder no link is followed, also not one that was a file when the folder was listed.
@@ -271,15 +271,15 @@ def _name(location: Location, path: Path) -> str:
 def _file(
     source: Files,
     location: Location,
-    each: Seen,
+    seen: Seen,
     looked: _Looked,
     project: str,
-    found: BatchBuilder,
+    batch: BatchBuilder,
 ) -> tuple[str, Draft | None, str]:
     """The hash of what is stored of the file, its draft if that is new, and what it lacks."""
-    item, read = _shown(location, each.item), looked.read
+    item, read = _shown(location, seen.item), looked.read
     if looked.error:
-        found.fail(item, looked.error)
+        batch.fail(item, looked.error)
         return "", None, ""
     if read is None:
         return looked.digest, None, ""
@@ -287,16 +287,16 @@ def _file(
     if isinstance(read, Refused) and looked.digest and looked.was.startswith(looked.digest):
         # The content is that of the record, which was read when less was tried: it stays.
         said = f"it is stored as it was read before; now it is not: {read.reason}"
-        found.note(LedgerEntry(item, "taken", said, records=1))
+        batch.note(LedgerEntry(item, "taken", said, records=1))
         return looked.digest, None, ""
     if isinstance(read, Refused):
-        (found.leave if read.empty else found.fail)(item, read.reason)
+        (batch.leave if read.empty else batch.fail)(item, read.reason)
         return "", None, lacks
-    name = _name(location, Path(location.path) / each.item)
+    name = _name(location, Path(location.path) / seen.item)
     try:
-        draft = source.draft(location, each.item, name, read, looked.modified, project)
+        draft = source.draft(location, seen.item, name, read, looked.modified, project)
     except Unreadable as unusable:
-        found.fail(item, unusable.reason)
+        batch.fail(item, unusable.reason)
         return "", None, lacks
     return looked.digest, draft, lacks
 

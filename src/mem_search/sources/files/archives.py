@@ -131,8 +131,8 @@ class ArchiveFolder(Files):
     def _url(self, read: Extracted, said: Said, name: str) -> str:
         decoded = unquote(Path(name).stem)
         named = decoded if decoded.startswith(("http://", "https://")) else ""
-        found = (said.fields.get("url", ""), read.url, named)
-        return next((url for url in found if url.startswith(("http://", "https://"))), "")
+        urls = (said.fields.get("url", ""), read.url, named)
+        return next((url for url in urls if url.startswith(("http://", "https://"))), "")
 
 
 _KEPT: Final = ("query", "date", "canonical_url", "requested_url", "final_url", "author", "doi")
@@ -168,9 +168,9 @@ def _said(read: Extracted, name: str) -> Said:
         return _said_in_json(read.text)
     fields: dict[str, str] = {}
     for line in read.text.split("\n", _HEAD)[:_HEAD]:
-        if found := _SAYS.match(line[:2100]):
-            key = found[1].lower().replace(" ", "_")
-            fields.setdefault(key, found[2].strip().strip("*_`<>"))
+        if match := _SAYS.match(line[:2100]):
+            key = match[1].lower().replace(" ", "_")
+            fields.setdefault(key, match[2].strip().strip("*_`<>"))
     named = _named({**fields, **_words(read.metadata)})
     return Said(named, tuple(filter(None, [fields.get("redirected_from", "")])))
 
@@ -178,12 +178,12 @@ def _said(read: Extracted, name: str) -> Said:
 def _said_in_json(text: str) -> Said:
     """What a JSON file says. Raises Unreadable for one that holds no report, search or page."""
     try:
-        found = read_json(text)
+        document = read_json(text)
     except (InputError, ValueError, RecursionError) as error:
         raise Unreadable(f"it is not JSON: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise Unreadable("it holds no report and no page: its JSON is not an object")
-    top = {key.lower(): value for key, value in found.items()}
+    top = {key.lower(): value for key, value in document.items()}
     inner = top.get("metadata")
     more = {key.lower(): value for key, value in inner.items()} if isinstance(inner, dict) else {}
     fields = _named({**_words(more), **_words(top)})
@@ -205,11 +205,11 @@ def _said_in_json(text: str) -> Said:
 
 
 def _named(given: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+    named = {}
     for field, names in _NAMES.items():
         if value := next((given[name] for name in names if given.get(name)), ""):
-            found[field] = value
-    return found
+            named[field] = value
+    return named
 
 
 def _words(given: Mapping[str, Any]) -> dict[str, str]:
@@ -221,22 +221,22 @@ def _words(given: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _result(found: object) -> str:
+def _result(result: object) -> str:
     """A result of a search, as an entry that cites its page."""
-    if not isinstance(found, dict):
-        return str(found) if isinstance(found, str) else ""
-    said = _named(_words({key.lower(): value for key, value in found.items()}))
-    snippet = next((str(found[key]) for key in ("snippet", "description", "content")
-                    if isinstance(found.get(key), str)), said.get("text", ""))  # fmt: skip
+    if not isinstance(result, dict):
+        return str(result) if isinstance(result, str) else ""
+    said = _named(_words({key.lower(): value for key, value in result.items()}))
+    snippet = next((str(result[key]) for key in ("snippet", "description", "content")
+                    if isinstance(result.get(key), str)), said.get("text", ""))  # fmt: skip
     return "\n".join(filter(None, [said.get("title", ""), said.get("url", ""), snippet]))
 
 
-def _source(found: object) -> str:
-    if isinstance(found, str):
-        return found
-    if not isinstance(found, dict):
+def _source(source: object) -> str:
+    if isinstance(source, str):
+        return source
+    if not isinstance(source, dict):
         return ""
-    said = _named(_words({key.lower(): value for key, value in found.items()}))
+    said = _named(_words({key.lower(): value for key, value in source.items()}))
     return " - ".join(filter(None, [said.get("url", ""), said.get("title", "")]))
 
 
@@ -257,7 +257,7 @@ def _date(written: str) -> tuple[int | None, str]:
     if written.isdecimal() and len(written) in (10, 13):
         return int(written) * (1000 if len(written) == 10 else 1), ""
     try:
-        found = _DAY.match(written)
-        return (from_iso(found[0].replace(" ", "T")), "") if found else (None, cut(written, 100))
+        match = _DAY.match(written)
+        return (from_iso(match[0].replace(" ", "T")), "") if match else (None, cut(written, 100))
     except (InputError, ValueError):
         return None, cut(written, 100)

@@ -37,7 +37,7 @@ def walk(root: Path) -> Iterator[Seen]:
 
 def folders(root: Path) -> list[Path]:
     """``root`` and the folders below it that are read."""
-    found, waiting, excluded = [], [(root, "")], Exclusions(root)
+    paths, waiting, excluded = [], [(root, "")], Exclusions(root)
     while waiting:
         folder, below = waiting.pop()
         try:
@@ -50,8 +50,8 @@ def folders(root: Path) -> list[Path]:
             ]
         except OSError:
             continue  # reading it says so in the ledger
-        found.append(folder)
-    return sorted(found)
+        paths.append(folder)
+    return sorted(paths)
 
 
 def look_at(path: Path) -> Seen:
@@ -92,16 +92,16 @@ def _walk(folder: Path, below: str, excluded: Exclusions, root: Path) -> Iterato
             yield _skipped(item, f"it cannot be read: {error.strerror or error}", failed=True)
 
 
-def _file(item: str, found: os.stat_result) -> Seen:
-    if not stat.S_ISREG(found.st_mode):
+def _file(item: str, status: os.stat_result) -> Seen:
+    if not stat.S_ISREG(status.st_mode):
         return _skipped(item, "it is not a regular file")
-    if found.st_size > MAX_BYTES:
-        size = f"{found.st_size / 2**20:.0f} MB"
+    if status.st_size > MAX_BYTES:
+        size = f"{status.st_size / 2**20:.0f} MB"
         why = f"it is larger than {MAX_BYTES // 2**20} MB ({size})"
         return replace(_skipped(item, why), is_large=True)
     if Path(item).suffix.lower() == ".pst":
         return _skipped(item, "no source reads it; export its messages from Outlook as .msg files")
-    return Seen(item, f"{found.st_mtime_ns}-{found.st_size}")
+    return Seen(item, f"{status.st_mtime_ns}-{status.st_size}")
 
 
 def _skipped(item: str, why: str, *, failed: bool = False) -> Seen:

@@ -165,14 +165,14 @@ class Jsonl(BaseSource):
 def _batches(
     reader: LineReader, seen: Counter[str], repeated: Mapping[int, int], path: Path
 ) -> Iterator[Batch]:
-    found = BatchBuilder(total=path.stat().st_size)
+    builder = BatchBuilder(total=path.stat().st_size)
     first = reader.number + 1
     start = cursor = reader.cursor()
 
     def batch() -> Batch:
         # The last line of an earlier reading may have been incomplete and have failed.
-        found.outdate("" if first == 1 else _item(first))
-        return found.build(cursor, reader.done(), item=f"lines {first}-{cursor['line']}")
+        builder.outdate("" if first == 1 else _item(first))
+        return builder.build(cursor, reader.done(), item=f"lines {first}-{cursor['line']}")
 
     for line in reader:
         item = _item(reader.number)
@@ -181,22 +181,22 @@ def _batches(
                 raise ValueError(_too_long(reader.cut_off))
             if later := repeated.get(reader.number):
                 reason = f"{_item(later)} has the same source_id; the last such line counts"
-                found.leave(item, reason)
+                builder.leave(item, reason)
             elif tombstone := parse_tombstone(line):
-                found.refuse(tombstone)
+                builder.refuse(tombstone)
             elif line.strip():
-                found.take(_identified(parse_line(line), seen), item)
+                builder.take(_identified(parse_line(line), seen), item)
         except ValueError as error:
-            found.fail(item, str(error))
+            builder.fail(item, str(error))
             if line is not None and not line.endswith(b"\n"):
                 break  # perhaps it is still being written: the next reading starts here
         cursor = reader.cursor()
-        if found.is_full:
+        if builder.is_full:
             yield batch()
             first, start = reader.number + 1, cursor
     if reader.broken:
-        found.fail(_item(reader.number + 1), reader.broken)
-    if found or cursor != start:
+        builder.fail(_item(reader.number + 1), reader.broken)
+    if builder or cursor != start:
         yield batch()
     if reader.broken:
         stored = f"; the {reader.number} lines before are read" if reader.number else ""

@@ -172,10 +172,10 @@ def export_tombstone(tombstone: Tombstone) -> str:
 
 def parse_tombstone(line: bytes) -> Tombstone | None:
     """The tombstone of a line that ``export_tombstone`` wrote; None for any other line."""
-    found = _TOMBSTONE.fullmatch(line)
-    if found is None:
+    match = _TOMBSTONE.fullmatch(line)
+    if match is None:
         return None
-    digest, key, at = found.groups()
+    digest, key, at = match.groups()
     return Tombstone(bytes.fromhex(key.decode()), bytes.fromhex(digest.decode()), int(at))
 
 

@@ -165,14 +165,14 @@ class _Reading:
         self._before = cursor
         self._cursor = cursor
         self._held = Holdings(cursor)
-        self._found = BatchBuilder(total=sum(file.size for file in listed.files))
+        self._batch = BatchBuilder(total=sum(file.size for file in listed.files))
         self._marks = str(cursor.get("files", ""))
         self._known = {self._marks[at : at + MARK] for at in range(0, len(self._marks), MARK)}
         self._boxes: dict[str, Any] = dict(cursor.get("boxes", {}))
         self._at = str(cursor.get("at", ""))
         self._since = int(cursor.get("since", 0)) or time.time_ns()
         self._unsettled: set[str] = set()
-        self._intake = Intake(self._found)
+        self._intake = Intake(self._batch)
 
     def batches(self) -> Iterator[Batch]:
         with closing(self._intake):
@@ -182,7 +182,7 @@ class _Reading:
         first = last = count = layout = 0
         for step, taken in self._intake.in_turn(self._messages()):
             name, place = step.file.name, step.after
-            is_full = self._found.is_full
+            is_full = self._batch.is_full
             if place is not None:
                 first, last, count = first or place.messages, place.messages, count + taken.records
                 layout += taken.layout
@@ -195,35 +195,35 @@ class _Reading:
                 self._held.set_file(name, taken.held)
             if place is None and taken.records:
                 said = "; ".join(filter(None, [*taken.unread, layout_said(taken.layout)]))
-                self._found.note(LedgerEntry(name, "taken", said, taken.records))
+                self._batch.note(LedgerEntry(name, "taken", said, taken.records))
             if is_full or step.is_last:
                 self._intake.note_span(name, first, last, count, layout)
                 first = count = layout = 0
             if is_full:
                 at = {"at": max(self._at, name), "since": self._since, **self._held.stored()}
-                yield self._found.build(
+                yield self._batch.build(
                     {"boxes": dict(self._boxes), "files": self._marks, **at}, step.done
                 )
         self._let_go()
         for name, (why, mark) in self._left.items():
             if mark not in self._known:
-                self._found.leave(name, why)
+                self._batch.leave(name, why)
         marks = {file.mark for file in self._files if file.name not in self._unsettled}
         marks.update(mark for _, mark in self._left.values())
         names = {file.name for file in self._files}
         boxes = {name: place for name, place in self._boxes.items() if name in names}
         self._held.keep_boxes(boxes.keys())
-        self._found.release(*self._held.release())
+        self._batch.release(*self._held.release())
         cursor = {"boxes": boxes, "files": "".join(sorted(marks)), **self._held.stored()}
-        if self._found or cursor != self._before:
-            yield self._found.build(cursor, self._found.total)
+        if self._batch or cursor != self._before:
+            yield self._batch.build(cursor, self._batch.total)
 
     def _let_go(self) -> None:
         """Note the files that are gone; what they had is loose then."""
         for name in self._listed.is_gone(self._held.files()):
             self._held.set_file(name, ())
-            self._found.outdate(name)
-            self._found.note(LedgerEntry(name, "deleted", _GONE))
+            self._batch.outdate(name)
+            self._batch.note(LedgerEntry(name, "deleted", _GONE))
 
     def _is_read(self, file: File) -> bool:
         if file.name in self._boxes:
@@ -254,7 +254,7 @@ class _Reading:
                 try:
                     yield from self._read(file, done)
                 except OSError as error:
-                    self._found.fail(file.name, f"cannot be read: {error.strerror or error}")
+                    self._batch.fail(file.name, f"cannot be read: {error.strerror or error}")
                     yield _Step(file, done + file.size, is_last=True), "", None
             done += file.size
 
@@ -268,14 +268,14 @@ class _Reading:
                     yield from self._read_box(file, lines, done)
                     return
                 case None if begins.strip() and file.path.suffix.lower() in SUFFIXES:
-                    self._found.fail(file.name, _OTHER)
+                    self._batch.fail(file.name, _OTHER)
                 case None if file.is_named:
                     why = _NO_MAIL if begins.strip() else "the file is empty"
-                    self._found.leave(file.name, why)
+                    self._batch.leave(file.name, why)
                 case None:
                     pass  # another source may read it, and say what became of it
                 case form:
-                    self._found.outdate(file.name)
+                    self._batch.outdate(file.name)
                     read = partial(_read_file, lines, form)
             # It is read before the file is closed: whoever takes a step reads its message first.
             yield _Step(file, done + file.size), file.name, read
@@ -283,7 +283,7 @@ class _Reading:
     def _read_box(self, file: File, opened: BinaryIO, done: int) -> Iterator[Message[_Step]]:
         start = continued(opened, Place.of(self._boxes.get(file.name)), file.size)
         if not start.messages:
-            self._found.outdate(file.name)
+            self._batch.outdate(file.name)
             self._held.empty_box(file.name)
         for message in messages_of(opened, start):
             start = message.after

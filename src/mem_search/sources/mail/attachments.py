@@ -67,8 +67,8 @@ class Opened:
             self.left.append((name, reason))
 
 
-Found = Extracted | Refused | Opened
-Reading = tuple[list[Attachment], int, Future[Found]]
+Outcome = Extracted | Refused | Opened
+Reading = tuple[list[Attachment], int, Future[Outcome]]
 """An attachment that is being read: the list and the place it stands in, and what it will give."""
 
 
@@ -80,7 +80,7 @@ class AttachmentReader:
         self._threads = ThreadPoolExecutor(self._extractions.count, "read-attachments")
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._numbers = count()
-        self._known: dict[tuple[str, str], Future[Found]] = {}
+        self._known: dict[tuple[str, str], Future[Outcome]] = {}
         self._depth = _depth.get()
 
     def begin(self, mail: Mail) -> list[Reading]:
@@ -103,19 +103,19 @@ class AttachmentReader:
         Yields the name of each attachment, or of what is in one, that is not read, with the reason.
         """
         for attachments, place, reading in readings:
-            attached, found = attachments[place], reading.result()
+            attached, read = attachments[place], reading.result()
             name = attached.name or f"attachment {place + 1}"
-            if isinstance(found, Opened):
-                attachments[place] = replace(attached, inner=tuple(found.drafts))
-                for inner, reason in found.left:
+            if isinstance(read, Opened):
+                attachments[place] = replace(attached, inner=tuple(read.drafts))
+                for inner, reason in read.left:
                     yield f"{name}:{inner}" if inner else name, reason
-            elif isinstance(found, Refused):
+            elif isinstance(read, Refused):
                 if not attached.is_told:
-                    yield name, found.reason
+                    yield name, read.reason
             else:
-                said = {**found.metadata, **({"heading": found.title} if found.title else {})}
+                said = {**read.metadata, **({"heading": read.title} if read.title else {})}
                 attachments[place] = replace(
-                    attached, text=found.text, said=said, unread=found.unread
+                    attached, text=read.text, said=said, unread=read.unread
                 )
 
     def close(self) -> None:
@@ -126,7 +126,7 @@ class AttachmentReader:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _begun(self, attached: Attachment) -> Future[Found]:
+    def _begun(self, attached: Attachment) -> Future[Outcome]:
         key = attached.digest, attached.name
         if key in self._known:
             return self._known[key]
@@ -139,12 +139,12 @@ class AttachmentReader:
             place = f"attachment-{next(self._numbers)}{end[0] if end else next(begins, '')}"
             path = Path(self._folder.name, place)
             path.write_bytes(attached.data)
-        reading = self._threads.submit(self._found, path, attached)
+        reading = self._threads.submit(self._outcome, path, attached)
         if len(self._known) < _KEPT:
             self._known[key] = reading
         return reading
 
-    def _found(self, path: Path, attached: Attachment) -> Found:
+    def _outcome(self, path: Path, attached: Attachment) -> Outcome:
         try:
             names = (each.name for each in sources.installed()
                      if each.name in _OPENERS and sources.recognises(each, path))  # fmt: skip
@@ -160,32 +160,32 @@ class AttachmentReader:
 
 def _opened(by: str, path: Path, name: str) -> Opened:
     """What the source ``by`` finds in a file that is called ``name``."""
-    found, chars, until = Opened(), 0, time.monotonic() + _MAX_SECONDS
+    opened, chars, until = Opened(), 0, time.monotonic() + _MAX_SECONDS
     began = int(time.time() * 1000) - 1000
     try:
         for batch in sources.by_name(by).read(Location(by, str(path), upload=name), {}):
             for entry in batch.ledger:
                 if entry.outcome in ("left", "failed"):
                     inner = entry.item.removeprefix(name).lstrip(":/")
-                    found.leave(inner, entry.reason)
+                    opened.leave(inner, entry.reason)
             for draft in batch.drafts:
                 if draft.kind not in _KINDS:
-                    found.leave(draft.title or draft.source_id, f"a {draft.kind} in a mail is not"
+                    opened.leave(draft.title or draft.source_id, f"a {draft.kind} in a mail is not"
                                 " believed; add the file itself if it is yours")  # fmt: skip
                     continue
                 chars += len(draft.text)
-                if len(found.drafts) >= _MAX_RECORDS or chars > _MAX_CHARS:
-                    found.leave("", f"it holds more than the {len(found.drafts)} records that are"
+                if len(opened.drafts) >= _MAX_RECORDS or chars > _MAX_CHARS:
+                    opened.leave("", f"it holds more than the {len(opened.drafts)} records that are"
                                 " read of an attachment; save it and add it by itself")  # fmt: skip
-                    return found
-                found.drafts.append(_undated(draft, began))
+                    return opened
+                opened.drafts.append(_undated(draft, began))
             if time.monotonic() > until:
-                found.leave("", f"after {_MAX_SECONDS:.0f} seconds the rest of it was not read;"
+                opened.leave("", f"after {_MAX_SECONDS:.0f} seconds the rest of it was not read;"
                             " save it and add it by itself")  # fmt: skip
-                return found
+                return opened
     except SourceError as error:
-        found.leave("", str(error))
-    return found
+        opened.leave("", str(error))
+    return opened
 
 
 def _undated(draft: Draft, began: int) -> Draft:

@@ -152,7 +152,7 @@ def together(forms: Sequence[str]) -> tuple[str, str]:
 def new_lines(known: str, text: str) -> str:
     """The lines of ``text`` with words that ``known`` has not."""
     words, joined = _words(known), ""
-    found: list[str] = []
+    lines: list[str] = []
     looked = 0
     for line in text.split("\n"):
         new = _words(line) - words
@@ -162,8 +162,8 @@ def new_lines(known: str, text: str) -> str:
             looked += len(new)
             new = {word for word in new if word not in joined}
         if new:
-            found.append(line)
-    return "\n".join(found).strip("\n")
+            lines.append(line)
+    return "\n".join(lines).strip("\n")
 
 
 def _words(text: str) -> set[str]:

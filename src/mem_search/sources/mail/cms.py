@@ -77,12 +77,12 @@ def _content(data: bytes) -> bytes:
     inside = {each.tag: each for each in _items(data, held[at])}
     if _CONTENT not in inside:
         return b""
-    found = b"".join(_octets(data, each) for each in _items(data, inside[_CONTENT]))
+    octets = b"".join(_octets(data, each) for each in _items(data, inside[_CONTENT]))
     if kind == _SIGNED:
-        return found
+        return octets
     unpacking = zlib.decompressobj()
     try:
-        unpacked = unpacking.decompress(found, MAX_BYTES)
+        unpacked = unpacking.decompress(octets, MAX_BYTES)
     except zlib.error:
         raise Unopened("damaged: it cannot be unpacked") from None
     if unpacking.unconsumed_tail:

@@ -35,12 +35,12 @@ def drafts_of(mail: Mail) -> Iterator[Draft]:
     held: list[Draft] = []
     shown: list[Draft] = []
     sent = to_ms(mail.sent) if mail.sent else None
-    for number, each in enumerate(mail.attachments[:_MAX_ATTACHMENTS], 1):
-        file = _file(own, number, each, mail)
-        inner = [inner_draft(draft, file.source_id, sent) for draft in each.inner]
+    for number, attachment in enumerate(mail.attachments[:_MAX_ATTACHMENTS], 1):
+        file = _file(own, number, attachment, mail)
+        inner = [inner_draft(draft, file.source_id, sent) for draft in attachment.inner]
         # Appointments are linked as they are: nobody looks for the file that they came in.
-        (shown if each.is_told else held).extend(inner)
-        files += [] if each.is_told else [file]
+        (shown if attachment.is_told else held).extend(inner)
+        files += [] if attachment.is_told else [file]
     if (more := len(mail.attachments) - _MAX_ATTACHMENTS) > 0:
         mail.unread.append(f"{more} of its attachments were not read")
     if (more := len(mail.messages) - _MAX_ATTACHMENTS) > 0:
@@ -133,7 +133,7 @@ def content_digest(mail: Mail) -> str:
 
 def is_empty(mail: Mail) -> bool:
     """Whether there is nothing that it could be found by."""
-    found = (
+    content = (
         mail.subject
         or mail.text.strip()
         or mail.more
@@ -141,7 +141,7 @@ def is_empty(mail: Mail) -> bool:
         or mail.messages
         or mail.events
     )
-    return not found
+    return not content
 
 
 def _file(own: str, number: int, attached: Attachment, mail: Mail) -> Draft:

@@ -115,9 +115,9 @@ def _file(said: Mapping[str, Any]) -> File:
 
 
 def _objects(body: Mapping[str, Any], name: str) -> Iterator[Mapping[str, Any]]:
-    found = body.get(name)
+    value = body.get(name)
     return (
-        each for each in (found if isinstance(found, list) else ()) if isinstance(each, Mapping)
+        each for each in (value if isinstance(value, list) else ()) if isinstance(each, Mapping)
     )
 
 
@@ -165,14 +165,14 @@ def _message(
     ]
     if len(parts) == 2:
         parts = [_together("alternative", parts, f"{_BORDER}-text")]
-    for each in files:
-        kind = each.media_type.partition(";")[0].strip().lower()
-        shown = each.content_id.strip("<>")
+    for file in files:
+        kind = file.media_type.partition(";")[0].strip().lower()
+        shown = file.content_id.strip("<>")
         parts.append(
             _part(
                 kind if _TYPE.fullmatch(kind) else "application/octet-stream",
-                each.data,
-                f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(each.name[:255])}",
+                file.data,
+                f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(file.name[:255])}",
                 f"<{quote(shown[:255])}>" if shown else "",
             )
         )

@@ -103,8 +103,8 @@ def file_name(part: Message, charset: str = "") -> str:
 
 def charset_of(message: Message) -> str:
     """The charset of the first text in ``message`` that declares one; "" for none."""
-    found = (part.get_param("charset", "") for part in message.walk())
-    return next((each for each in found if isinstance(each, str) and each), "")
+    charsets = (part.get_param("charset", "") for part in message.walk())
+    return next((each for each in charsets if isinstance(each, str) and each), "")
 
 
 def people(headers: Iterable[str], charset: str = "") -> list[str]:
@@ -114,8 +114,8 @@ def people(headers: Iterable[str], charset: str = "") -> list[str]:
         # An address that is a URL with a password would be taken apart at its @ and colon.
         header, secrets = redact(_readable(each[:MAX_HEADER_CHARS], charset))
         pairs += _without_grammar(header) if secrets else addresses([header])
-    found = [mailbox(read_words(name), address) for name, address in pairs]
-    return list(dict.fromkeys(who for who in found if who))
+    mailboxes = [mailbox(read_words(name), address) for name, address in pairs]
+    return list(dict.fromkeys(who for who in mailboxes if who))
 
 
 def _without_grammar(header: str) -> Iterator[tuple[str, str]]:
@@ -138,10 +138,10 @@ def mailbox(name: str, address: str) -> str:
 def ids(header: str) -> list[str]:
     """The message ids of ``Message-ID``, ``In-Reply-To`` or ``References``, without brackets."""
     header = _readable(header[:MAX_HEADER_CHARS])
-    found = _ID.findall(header)
-    if not found and "@" in header and "<" not in header:
-        found = header.split()[:1]
-    return list(dict.fromkeys(found))[:_MAX_REFERENCES]
+    message_ids = _ID.findall(header)
+    if not message_ids and "@" in header and "<" not in header:
+        message_ids = header.split()[:1]
+    return list(dict.fromkeys(message_ids))[:_MAX_REFERENCES]
 
 
 def sent_at(header: str) -> datetime | None:

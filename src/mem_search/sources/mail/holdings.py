@@ -75,11 +75,11 @@ class Holdings:
 
     def having(self, ids: Collection[str]) -> set[str]:
         """Those of ``ids`` that a file or a mailbox has."""
-        found = {each for each in ids if self._count[each] > 0}
-        asked = {mark_of(each): each for each in ids if each not in found}
+        held = {each for each in ids if self._count[each] > 0}
+        asked = {mark_of(each): each for each in ids if each not in held}
         if asked:
-            found.update(asked[mark] for mark in self._marks() if mark in asked)
-        return found
+            held.update(asked[mark] for mark in self._marks() if mark in asked)
+        return held
 
     def release(self) -> tuple[str, ...]:
         """What nothing here has any more, once."""

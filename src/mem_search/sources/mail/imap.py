@@ -146,23 +146,23 @@ class _Reading:
         self._cursor = cursor
         self._places: dict[str, dict[str, int]] = dict(cursor.get("folders", {}))
         self._held = Holdings(cursor)
-        self._found = BatchBuilder()
-        self._intake = Intake(self._found)
+        self._batch = BatchBuilder()
+        self._intake = Intake(self._batch)
         self._done = 0
 
     def batches(self) -> Iterator[Batch]:
         with closing(self._intake):
             for folder in [self._account.folder] if self._account.folder else self._folders():
                 yield from self._read(folder)
-        if self._found or self._state() != self._cursor:
-            yield self._found.build(self._state(), self._done)
+        if self._batch or self._state() != self._cursor:
+            yield self._batch.build(self._state(), self._done)
 
     def _state(self) -> dict[str, Any]:
         return {"folders": dict(self._places), **self._held.stored()}
 
     def _folders(self) -> list[str]:
         """All folders that a person has mail in; where one folder has all mail, only that one."""
-        found: list[str] = []
+        folders: list[str] = []
         for line in _checked(self._connection.list()):
             head, literal = line if isinstance(line, tuple) else (line, None)
             listed = _LISTED.match(head or b"")
@@ -178,8 +178,8 @@ class _Reading:
             separator = (listed["separator"] or b"/")[-1:].decode("ascii", "replace")
             last = shown.rpartition(separator)[2].lower()
             if not flags & _LEFT_OUT and last not in _LEFT_OUT_NAMES and shown.isprintable():
-                found.append(shown)
-        return sorted(found, key=lambda name: (name.upper() != "INBOX", name))
+                folders.append(shown)
+        return sorted(folders, key=lambda name: (name.upper() != "INBOX", name))
 
     def _read(self, folder: str) -> Iterator[Batch]:
         connection = self._connection
@@ -193,17 +193,17 @@ class _Reading:
                     f"{self._account.name} has no folder {folder!r} that can be read ({reason});"
                     f" it has {has or 'none'}"
                 )
-            self._found.fail(folder, f"the folder cannot be read: {reason}")
+            self._batch.fail(folder, f"the folder cannot be read: {reason}")
             return
         validity = _number(connection.response("UIDVALIDITY"))
         place = self._places.get(folder, {})
         last = place.get("uid", 0) if place.get("validity") == validity else 0
         if not last:
-            self._found.outdate(folder)
+            self._batch.outdate(folder)
             self._held.empty_box(folder)
         following = _number(connection.response("UIDNEXT"))
         sizes = self._sizes(last + 1) if not following or following > last + 1 else {}
-        self._found.total += len(sizes)
+        self._batch.total += len(sizes)
         for group in _groups(sizes):
             fetched = self._fetch([uid for uid in group if sizes[uid] <= MAX_MESSAGE_BYTES])
             messages = (
@@ -216,10 +216,10 @@ class _Reading:
                 self._held.add_to_box(taken.held, folder)
                 self._done += 1
                 self._places[folder] = {"validity": validity, "uid": uid}
-                if self._found.is_full:
+                if self._batch.is_full:
                     self._intake.note_span(folder, first, uid, count)
                     first, count = uid + 1, 0
-                    yield self._found.build(self._state(), self._done)
+                    yield self._batch.build(self._state(), self._done)
             self._intake.note_span(folder, first, group[-1], count)
         self._places.setdefault(folder, {"validity": validity, "uid": 0})
         if not last and not sizes:
@@ -227,12 +227,12 @@ class _Reading:
 
     def _sizes(self, first: int) -> dict[int, int]:
         """UID → bytes of the messages from ``first`` on, in the order of the UIDs."""
-        found = {}
+        sizes = {}
         for head, _ in self._fetched(f"{first}:*", "(UID RFC822.SIZE)"):
             uid, size = _UID.search(head), _SIZE.search(head)
             if uid and int(uid[1]) >= first:  # of an empty range a server sends the last message
-                found[int(uid[1])] = int(size[1]) if size else 0
-        return dict(sorted(found.items()))
+                sizes[int(uid[1])] = int(size[1]) if size else 0
+        return dict(sorted(sizes.items()))
 
     def _fetch(self, uids: Sequence[int]) -> dict[int, bytes]:
         """UID → message. Nothing is marked as seen."""
@@ -269,12 +269,12 @@ def _groups(sizes: Mapping[int, int]) -> Iterator[list[int]]:
     """The UIDs in groups that are fetched at once."""
     group: list[int] = []
     size = 0
-    for uid, each in sizes.items():
-        if group and (size + each > _BYTES_AT_ONCE or len(group) == _AT_ONCE):
+    for uid, message_size in sizes.items():
+        if group and (size + message_size > _BYTES_AT_ONCE or len(group) == _AT_ONCE):
             yield group
             group, size = [], 0
         group.append(uid)
-        size += each
+        size += message_size
     if group:
         yield group
 
@@ -312,14 +312,14 @@ def encoded_name(name: str) -> str:
 def decoded_name(name: bytes) -> str:
     """The name that ``encoded_name`` has coded; what is not coded so is read as UTF-8."""
 
-    def word(found: re.Match[str]) -> str:
-        coded = found[1].replace(",", "/")
+    def word(match: re.Match[str]) -> str:
+        coded = match[1].replace(",", "/")
         if not coded:
             return "&"
         try:
             data = base64.b64decode(coded + "=" * (-len(coded) % 4), validate=True)
             return data.decode("utf-16-be")
         except ValueError:
-            return found[0]
+            return match[0]
 
     return re.sub(r"&([^-&]{0,2000})-", word, name.decode("utf-8", "replace"))

@@ -49,10 +49,10 @@ Message = tuple[At, str, Callable[[], Mail] | None]
 
 
 class Intake:
-    """Puts messages into ``found`` in their order. Call ``close`` at the end."""
+    """Puts messages into ``batch`` in their order. Call ``close`` at the end."""
 
-    def __init__(self, found: BatchBuilder) -> None:
-        self._found = found
+    def __init__(self, batch: BatchBuilder) -> None:
+        self._batch = batch
         self._said: dict[str, str] = {}
         """Id → what the message says, so that an id that is used twice loses no message."""
         self._taken: set[str] = set()
@@ -94,41 +94,41 @@ class Intake:
     def _take(self, item: str, mail: Mail, readings: Sequence[Reading], *, is_copy: bool) -> Taken:
         try:
             for name, reason in self._attachments.end(readings):
-                self._found.leave(f"{item}:{name}", reason)
+                self._batch.leave(f"{item}:{name}", reason)
             self._copies.find(mail)
             records = {draft.source_id: draft for draft in drafts_of(mail)}.values()
         except Exception as error:  # noqa: BLE001 - the same
             return self._fail(item, error)
         held = tuple(map(held_as, records))
         if is_copy:
-            self._found.leave(item, "a copy of a message that was read before it")
+            self._batch.leave(item, "a copy of a message that was read before it")
             return Taken(held=held)
         for draft in records:
-            self._found.take(draft, item)
+            self._batch.take(draft, item)
         return Taken(len(records), _layout(mail), tuple(_unread(mail)), held)
 
     def _leave(self, item: str, reason: str) -> Taken:
-        self._found.leave(item, reason)
+        self._batch.leave(item, reason)
         return Taken()
 
     def _fail(self, item: str, error: Exception) -> Taken:
         if isinstance(error, ValueError):
-            self._found.fail(item, str(error))
+            self._batch.fail(item, str(error))
         else:
             log.warning("%s: %r", item, error)
-            self._found.fail(item, f"the message is broken ({type(error).__name__}: {error})")
+            self._batch.fail(item, f"the message is broken ({type(error).__name__}: {error})")
         return Taken()
 
     def note_span(self, place: str, first: int, last: int, taken: int, layout: int = 0) -> None:
         """One entry for many messages: a mailbox may have a hundred thousand."""
         if taken:
             item = f"{place}:{first}-{last}"
-            self._found.note(LedgerEntry(item, "taken", layout_said(layout), records=taken))
+            self._batch.note(LedgerEntry(item, "taken", layout_said(layout), records=taken))
 
     def note_unread(self, item: str, taken: Taken) -> None:
         """What was not read of a message of many; it counts as a record elsewhere."""
         if taken.unread:
-            self._found.note(LedgerEntry(item, "taken", "; ".join(taken.unread)))
+            self._batch.note(LedgerEntry(item, "taken", "; ".join(taken.unread)))
 
     def _distinguish(self, mail: Mail) -> bool:
         """Whether the same message was read before. Another message with its id gets another id."""

@@ -67,7 +67,7 @@ def format_of(name: str, head: bytes) -> Format | None:
     if b"\0" not in head and _FIELD.match(head) and len(_HEADER.findall(top)) >= 2:
         is_mail = _OF_MAIL.search(top) and _OF_TRANSPORT.search(top)
         if suffix in _BOXES or any(
-            begins_message(head[found.end() :]) for found in _SEPARATED.finditer(head)
+            begins_message(head[match.end() :]) for match in _SEPARATED.finditer(head)
         ):
             return "mbox" if suffix in _MESSAGES or is_mail else None
         if suffix in _MESSAGES or is_mail:
@@ -114,7 +114,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredMessage:
     """A message of an mbox file: its bytes, None if it is too large, and the place after it."""
 
     data: bytes | None
@@ -132,7 +132,7 @@ def continued(file: BinaryIO, place: Place, size: int) -> Place:
     return Place(place.last, place.messages - 1, place.last)
 
 
-def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
+def messages_of(file: BinaryIO, start: Place) -> Iterator[StoredMessage]:
     """The messages after ``start``. Memory is bounded by the largest message."""
     begun = at = start.offset
     number = start.messages
@@ -146,7 +146,7 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
         if at_start and (at == 0 or _separates(file, line, is_apart=is_apart)) and _is_from(line):
             if at > begun and (size or not is_bare):
                 number += 1
-                yield _found(file, lines, size, Place(at, number, begun))
+                yield _stored_message(file, lines, size, Place(at, number, begun))
                 file.seek(end)
             begun, lines, size, is_bare = at, [], 0, line.startswith(_MMDF)
         else:
@@ -159,7 +159,7 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[Found]:
         at = end
         at_start, is_apart = line.endswith(b"\n"), not line.strip()
     if at > begun and (size or not is_bare):
-        yield _found(file, lines, size, Place(at, number + 1, begun))
+        yield _stored_message(file, lines, size, Place(at, number + 1, begun))
 
 
 class _LinesOfOldMacs(io.RawIOBase):
@@ -214,9 +214,9 @@ def _separates(file: BinaryIO, line: bytes, *, is_apart: bool) -> bool:
     return begins_message(after, 1 if is_dated else 2)
 
 
-def _found(file: BinaryIO, lines: list[bytes], size: int, after: Place) -> Found:
+def _stored_message(file: BinaryIO, lines: list[bytes], size: int, after: Place) -> StoredMessage:
     data = None if size > MAX_MESSAGE_BYTES else _MARKED.sub(rb"\1", b"".join(lines))
-    return Found(data, replace(after, check=_check(file, after.offset)))
+    return StoredMessage(data, replace(after, check=_check(file, after.offset)))
 
 
 def _check(file: BinaryIO, offset: int) -> int:

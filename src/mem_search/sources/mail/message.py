@@ -130,7 +130,7 @@ def read_events(text: str) -> list[Event]:
     """The appointments of a calendar (RFC 5545)."""
     names = {"summary": "name", "dtstart": "start", "dtend": "end", "location": "location",
              "organizer": "organizer", "description": "description"}  # fmt: skip
-    found: list[Event] = []
+    events: list[Event] = []
     open_event: Event | None = None
     unfolded = text.replace("\r\n", "\n").replace("\n ", "").replace("\n\t", "")
     for line in unfolded.split("\n")[:10_000]:
@@ -139,7 +139,7 @@ def read_events(text: str) -> list[Event]:
         if name == "begin" and value.strip().lower() == "vevent":
             open_event = Event()
         elif name == "end" and open_event is not None and value.strip().lower() == "vevent":
-            found.append(open_event)
+            events.append(open_event)
             open_event = None
         elif open_event is not None and name in names:
             plain = (
@@ -151,7 +151,7 @@ def read_events(text: str) -> list[Event]:
             if name == "organizer":
                 plain = plain.removeprefix("mailto:").removeprefix("MAILTO:")
             open_event = replace(open_event, **{names[name]: plain.strip()})
-    return found
+    return events
 
 
 def read_message(data: bytes) -> Mail:

@@ -205,10 +205,10 @@ class Reader:
             events = read_events(decoded(data, charset)) if is_calendar else []
             mail.events += events
             if data.strip() or name:
-                found = attachment(name, media_type, data, charset)
+                file = attachment(name, media_type, data, charset)
                 if events:  # its text is that of the message; a source of calendars may take it
-                    found = replace(found, name=found.name or "invite.ics", data=data, is_told=True)
-                mail.attachments.append(found)
+                    file = replace(file, name=file.name or "invite.ics", data=data, is_told=True)
+                mail.attachments.append(file)
 
     def _add_messages(self, mail: Mail, name: str, form: str, data: bytes, depth: int) -> None:
         if form == "outlook":
@@ -219,8 +219,8 @@ class Reader:
             except ValueError as error:
                 mail.unread.append(f"{name}: {error}")
         elif form == "mbox":
-            for found in messages_of(io.BytesIO(data), Place()):
-                mail.messages.append(self.mail(self._inner(found.data or b""), depth))
+            for message in messages_of(io.BytesIO(data), Place()):
+                mail.messages.append(self.mail(self._inner(message.data or b""), depth))
         else:
             mail.messages.append(self.mail(self._inner(data), depth))
 

@@ -61,13 +61,13 @@ def is_tnef(data: bytes) -> bool:
 
 def unpacked(data: bytes, depth: int = 0) -> Packed:
     """What ``data`` holds; what is damaged ends it, and ``unread`` says so."""
-    found = Packed()
+    packed = Packed()
     charset, texts = "cp1252", list[str]()
     name, media_type, content = "", "", b""
 
     def end_file() -> None:
-        if content and len(found.files) < _MAX_FILES:
-            found.files.append((name, media_type or "application/octet-stream", content))
+        if content and len(packed.files) < _MAX_FILES:
+            packed.files.append((name, media_type or "application/octet-stream", content))
 
     try:
         for kind, value in _attributes(data):
@@ -90,27 +90,27 @@ def unpacked(data: bytes, depth: int = 0) -> Packed:
                 media_type = str(said.get(_TYPE) or "").lower()
                 inner = said.get(_OBJECT)
                 if isinstance(inner, bytes) and is_tnef(inner[16:]):
-                    _add_message(found, texts, inner[16:], name, depth)
+                    _add_message(packed, texts, inner[16:], name, depth)
                 elif isinstance(inner, bytes) and not content:
                     content = inner
         end_file()
     except (struct.error, IndexError):
         end_file()
-        found.unread.append("its winmail.dat is damaged or cut off; what came before it is read")
-    found.text, more = together([text for text in texts if text.strip()])
-    found.text = "\n\n".join(filter(None, (found.text, more)))
-    return found
+        packed.unread.append("its winmail.dat is damaged or cut off; what came before it is read")
+    packed.text, more = together([text for text in texts if text.strip()])
+    packed.text = "\n\n".join(filter(None, (packed.text, more)))
+    return packed
 
 
-def _add_message(found: Packed, texts: list[str], data: bytes, name: str, depth: int) -> None:
+def _add_message(packed: Packed, texts: list[str], data: bytes, name: str, depth: int) -> None:
     """Add a message inside the message."""
     if depth >= _MAX_DEPTH:
-        found.unread.append(f"a message in its winmail.dat is nested too deeply: {name}")
+        packed.unread.append(f"a message in its winmail.dat is nested too deeply: {name}")
         return
     inner = unpacked(data, depth + 1)
     texts.append(inner.text)
-    found.files += inner.files[: _MAX_FILES - len(found.files)]
-    found.unread += inner.unread
+    packed.files += inner.files[: _MAX_FILES - len(packed.files)]
+    packed.unread += inner.unread
 
 
 def _texts(said: dict[int, str | bytes], charset: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ from mem_search.extractors.markdown import kept
 from mem_search.model import Batch, Draft, LedgerEntry, Link, Location
 from mem_search.model.ingest import unread_of, with_unread
 from mem_search.settings import Settings
-from mem_search.sources.base import BaseSource, BatchBuilder, alone
+from mem_search.sources.base import BaseSource, BatchBuilder, guarded
 from mem_search.sources.conversations import moment
 from mem_search.sources.notion.blocks import Text, properties, text_of, written
 from mem_search.text.dates import now_ms
@@ -81,7 +81,7 @@ class _Reading:
 
     api: Notion
     cursor: Mapping[str, Any]
-    found: BatchBuilder = field(default_factory=BatchBuilder)
+    builder: BatchBuilder = field(default_factory=BatchBuilder)
     done: int = 0
 
     def __post_init__(self) -> None:
@@ -92,25 +92,25 @@ class _Reading:
         now = now_ms()
         changed = [each for page, each in listed.items() if self.known.get(page) != _mark(each)]
         missing = [page for page in self.known if page not in listed]
-        self.found.total = len(changed) + len(missing)
+        self.builder.total = len(changed) + len(missing)
         try:
-            for each in changed:
-                self._read(each, listed, now)
-                if self.found.is_full:
+            for entry in changed:
+                self._read(entry, listed, now)
+                if self.builder.is_full:
                     yield self._batch()
             for page in missing:
                 self._ask_for(page)
-                if self.found.is_full:
+                if self.builder.is_full:
                     yield self._batch()
         except SourceError:
-            if self.found:
+            if self.builder:
                 yield self._batch()  # the next reading goes on after these
             raise
-        if self.found or self.known != self.cursor.get("pages", {}):
+        if self.builder or self.known != self.cursor.get("pages", {}):
             yield self._batch()
 
     def _batch(self) -> Batch:
-        return self.found.build({"pages": dict(self.known)}, self.done)
+        return self.builder.build({"pages": dict(self.known)}, self.done)
 
     def _listed(self) -> dict[str, dict[str, Any]]:
         """Id → page or database: what the search gives, and the rows of each database."""
@@ -124,39 +124,39 @@ class _Reading:
             try:
                 rows = list(self.api.listed(f"/v1/databases/{_id(database)}/query", {}))
             except Refused as error:  # such as one of several sources: its rows may be listed
-                self.found.fail(_title(database) or _id(database), error.message)
+                self.builder.fail(_title(database) or _id(database), error.message)
                 continue
             listed.update((_id(row), row) for row in rows if _id(row))
         return listed
 
     def _read(
-        self, each: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], now: int
+        self, entry: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]], now: int
     ) -> None:
         from mem_search.sources.notion.client import Gone
 
-        page = _id(each)
+        page = _id(entry)
         self.done += 1
-        if _is_gone(each):
+        if _is_gone(entry):
             self._forget(page, "it is in the trash of Notion")
             return
         try:
-            made = next(alone(page, lambda: [_draft(each, _said(each, self.api), listed)]))
+            made = next(guarded(page, lambda: [_draft(entry, _said(entry, self.api), listed)]))
         except Gone:
             self._forget(page, "it is not shared with the token any more")
             return
-        edited = moment(str(each.get("last_edited_time")))
+        edited = moment(str(entry.get("last_edited_time")))
         was_known = page in self.known
-        self.known[page] = _mark(each, settled=edited is not None and edited + _MINUTE_MS <= now)
+        self.known[page] = _mark(entry, settled=edited is not None and edited + _MINUTE_MS <= now)
         if isinstance(made, LedgerEntry):
-            self.found.note(made)
+            self.builder.note(made)
         elif made.text:
-            self.found.take(made, page)
+            self.builder.take(made, page)
             said = "; ".join(filter(None, (made.title, *unread_of(made.metadata))))
-            self.found.note(LedgerEntry(page, "taken", said, records=1))
+            self.builder.note(LedgerEntry(page, "taken", said, records=1))
         else:
-            self.found.leave(page, "it is empty")
+            self.builder.leave(page, "it is empty")
             if was_known:
-                self.found.drop(page)
+                self.builder.drop(page)
 
     def _ask_for(self, page: str) -> None:
         """A page that is not listed: it is deleted only where Notion says so."""
@@ -173,38 +173,38 @@ class _Reading:
 
     def _forget(self, page: str, why: str) -> None:
         if self.known.pop(page, None) is not None:
-            self.found.delete(page, why)
+            self.builder.delete(page, why)
 
 
-def _id(each: Mapping[str, Any]) -> str:
-    found = each.get("id")
-    return found if isinstance(found, str) and each.get("object") in ("page", "database") else ""
+def _id(entry: Mapping[str, Any]) -> str:
+    key = entry.get("id")
+    return key if isinstance(key, str) and entry.get("object") in ("page", "database") else ""
 
 
-def _mark(each: Mapping[str, Any], *, settled: bool = True) -> str:
+def _mark(entry: Mapping[str, Any], *, settled: bool = True) -> str:
     """For the cursor: when it was edited, if it will not be so again under the same time."""
-    edited = str(each.get("last_edited_time")) if settled else ""
-    return edited + (_DATABASE if each.get("object") == "database" else "")
+    edited = str(entry.get("last_edited_time")) if settled else ""
+    return edited + (_DATABASE if entry.get("object") == "database" else "")
 
 
-def _is_gone(each: Mapping[str, Any]) -> bool:
-    return bool(each.get("archived") or each.get("in_trash"))
+def _is_gone(entry: Mapping[str, Any]) -> bool:
+    return bool(entry.get("archived") or entry.get("in_trash"))
 
 
-def _title(each: Mapping[str, Any]) -> str:
-    if each.get("object") == "database":
-        return written(each.get("title")).strip()
-    return properties(each.get("properties"))[0].strip()
+def _title(entry: Mapping[str, Any]) -> str:
+    if entry.get("object") == "database":
+        return written(entry.get("title")).strip()
+    return properties(entry.get("properties"))[0].strip()
 
 
-def _said(each: Mapping[str, Any], api: Notion) -> Text:
+def _said(entry: Mapping[str, Any], api: Notion) -> Text:
     """What a page says, or what a database has."""
-    if each.get("object") != "database":
-        return text_of(_id(each), lambda block: api.listed(f"/v1/blocks/{block}/children"))
+    if entry.get("object") != "database":
+        return text_of(_id(entry), lambda block: api.listed(f"/v1/blocks/{block}/children"))
     text = Text()
-    columns = each.get("properties")
+    columns = entry.get("properties")
     names = ", ".join(map(str, columns)) if isinstance(columns, dict) else ""
-    text.lines = [line for line in (written(each.get("description"), text), names) if line]
+    text.lines = [line for line in (written(entry.get("description"), text), names) if line]
     return text
 
 
@@ -212,31 +212,31 @@ def _unread(text: Text) -> list[str]:
     return [f"{what}: {count}, which is not read" for what, count in text.unread.items()]
 
 
-def _folder(each: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]]) -> str:
+def _folder(entry: Mapping[str, Any], listed: Mapping[str, Mapping[str, Any]]) -> str:
     """The titles of the pages and databases above, the outermost first."""
     names: list[str] = []
     for _ in range(_MAX_FOLDERS):
-        parent = each.get("parent")
+        parent = entry.get("parent")
         above = parent.get(str(parent.get("type"))) if isinstance(parent, dict) else None
         if not isinstance(above, str) or above not in listed:
             break
-        each = listed[above]
-        names.append(_title(each))
+        entry = listed[above]
+        names.append(_title(entry))
     return "/".join(filter(None, reversed(names)))
 
 
-def _draft(each: Mapping[str, Any], text: Text, listed: Mapping[str, Mapping[str, Any]]) -> Draft:
-    _, values, tags = properties(each.get("properties"))
-    title, folder, url = _title(each), _folder(each, listed), each.get("url")
+def _draft(entry: Mapping[str, Any], text: Text, listed: Mapping[str, Mapping[str, Any]]) -> Draft:
+    _, values, tags = properties(entry.get("properties"))
+    title, folder, url = _title(entry), _folder(entry, listed), entry.get("url")
     metadata = {**kept(values), **({"folder": folder} if folder else {})}
     return Draft(
         kind="note",
         source=NAME,
-        source_id=_id(each),
+        source_id=_id(entry),
         text=text.markdown or title,
         title=title,
-        created_at=moment(str(each.get("created_time"))),
-        updated_at=moment(str(each.get("last_edited_time"))),
+        created_at=moment(str(entry.get("created_time"))),
+        updated_at=moment(str(entry.get("last_edited_time"))),
         url=url if isinstance(url, str) else "",
         tags=tuple(dict.fromkeys(tags)),
         links=tuple(Link(page, "mentions") for page in text.mentions),

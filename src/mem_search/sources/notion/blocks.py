@@ -106,11 +106,11 @@ def _line(kind: str, body: Mapping[str, Any], text: Text) -> str:
 def written(rich: object, text: Text | None = None) -> str:
     """Rich text as Markdown, with its links; ``text`` notes the pages that it mentions."""
     parts = []
-    for each in rich if isinstance(rich, list) else ():
-        if not isinstance(each, dict):
+    for piece in rich if isinstance(rich, list) else ():
+        if not isinstance(piece, dict):
             continue
-        said, href = str(each.get("plain_text") or ""), each.get("href")
-        mention = each.get("mention")
+        said, href = str(piece.get("plain_text") or ""), piece.get("href")
+        mention = piece.get("mention")
         if isinstance(mention, dict) and text is not None:
             for kind in ("page", "database"):
                 page = mention.get(kind)
@@ -121,17 +121,17 @@ def written(rich: object, text: Text | None = None) -> str:
     return "".join(parts)
 
 
-def properties(found: object) -> tuple[str, dict[str, Any], list[str]]:
+def properties(stated: object) -> tuple[str, dict[str, Any], list[str]]:
     """The title of a page, its other properties by name, and what it is tagged with."""
     title, values, tags = "", dict[str, Any](), list[str]()
-    for name, each in found.items() if isinstance(found, dict) else ():
-        if not isinstance(each, dict):
+    for name, prop in stated.items() if isinstance(stated, dict) else ():
+        if not isinstance(prop, dict):
             continue
-        kind = each.get("type")
+        kind = prop.get("type")
         if kind == "title":
-            title = written(each.get("title")) or title
+            title = written(prop.get("title")) or title
             continue
-        if (value := _value(str(kind), each.get(str(kind)))) not in (None, "", []):
+        if (value := _value(str(kind), prop.get(str(kind)))) not in (None, "", []):
             values[str(name)] = value
             if kind == "multi_select":
                 tags += value

@@ -150,12 +150,12 @@ class Notion:
 
 def _object(content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content)
+        answer = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        answer = None
+    if not isinstance(answer, dict):
         raise SourceError("Notion answers with something else than a JSON object")
-    return found
+    return answer
 
 
 def _refusal(status: int, path: str, content: bytes) -> SourceError:

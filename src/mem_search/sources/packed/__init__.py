@@ -62,13 +62,13 @@ class Packed(WholeFiles):
         with scratch_folder() as scratch:
             root = Path(scratch, "content")
             root.mkdir()
-            found = _unpacked(file, root)
-            for name, reason in found.left:
+            unpacked = _unpacked(file, root)
+            for name, reason in unpacked.left:
                 yield LedgerEntry(f"{file.name}:{name or 'damaged'}", "left", reason)
-            if found.more:
-                why = f"{found.more} more files were not unpacked"
+            if unpacked.more:
+                why = f"{unpacked.more} more files were not unpacked"
                 yield LedgerEntry(f"{file.name}:more", "left", why)
-            for name in sources.at(root):
+            for name in sources.names_at(root):
                 if name != NAME:
                     yield from _read(file, root, name)
 
@@ -93,13 +93,13 @@ def _unpacked(file: WholeFile, root: Path) -> Unpacked:
     ):
         try:
             place = str(path_of(stored, file.path))
-            found = process.ask((place, Path(file.name).name, str(root)))
+            answer = process.ask((place, Path(file.name).name, str(root)))
         except Ended as error:
             raise ValueError(str(error)) from None
-    if isinstance(found, str):
-        raise ValueError(found)
-    assert isinstance(found, Unpacked)
-    return found
+    if isinstance(answer, str):
+        raise ValueError(answer)
+    assert isinstance(answer, Unpacked)
+    return answer
 
 
 def _read(file: WholeFile, root: Path, name: str) -> Iterator[Draft | LedgerEntry]:

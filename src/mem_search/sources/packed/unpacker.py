@@ -100,32 +100,32 @@ def unpack(path: Path, name: str, folder: Path) -> Unpacked:
     most = min(MAX_UNPACKED, shutil.disk_usage(folder).free // _FREE_SHARE)
     work = _Unpacking(folder, most, max(_RATIO_FROM, size * MAX_RATIO))
     work.archive(path, name, folder, 1)
-    return work.found
+    return work.output
 
 
 class _Unpacking:
     def __init__(self, root: Path, most: int, bomb: int) -> None:
         self._root, self._most, self._bomb = root, most, bomb
-        self.found = Unpacked()
+        self.output = Unpacked()
 
     def archive(self, path: Path, name: str, folder: Path, depth: int) -> None:
         with path.open("rb") as file:
             kind = kind_of(file.read(512), name)
-        before = self.found.files
+        before = self.output.files
         try:
             for inner, inner_name in self._members(path, kind, name, folder):
                 if inner.suffix.lower() in SUFFIXES:
                     self._inner(inner, inner_name, depth)
         except _DAMAGED as error:
             why = f"it is damaged or cut off: {error}"
-            if self.found.files == before:
+            if self.output.files == before:
                 raise Refusal(why) from None
-            self.found.leave("", f"{why}; what came before it is read")
+            self.output.leave("", f"{why}; what came before it is read")
 
     def _inner(self, inner: Path, name: str, depth: int) -> None:
         """Unpack an archive in place of itself, unless a source of its own may read it."""
         if depth >= MAX_DEPTH:
-            self.found.leave(name, f"it lies deeper than {MAX_DEPTH} archives; unpack it yourself")
+            self.output.leave(name, f"it lies deeper than {MAX_DEPTH} archives; unpack it yourself")
             inner.unlink()
             return
         place = inner.with_name(f"{inner.name}.packed")
@@ -138,7 +138,7 @@ class _Unpacking:
             inner.mkdir()
             self.archive(place, name, inner, depth + 1)
         except Refusal as error:
-            self.found.leave(name, str(error))
+            self.output.leave(name, str(error))
         finally:
             place.unlink(missing_ok=True)
 
@@ -228,15 +228,15 @@ class _Unpacking:
         shutil.rmtree(inside, ignore_errors=True)
 
     def _leave(self, name: str, reason: str) -> None:
-        self.found.stated += 1
-        self.found.leave(name, reason)
+        self.output.stated += 1
+        self.output.leave(name, reason)
 
     def _check(self, files: int, size: int) -> None:
-        if self.found.files + files > MAX_FILES:
+        if self.output.files + files > MAX_FILES:
             raise Refusal(f"it holds more than {MAX_FILES:,} files; unpack it and add its folder")
-        if self.found.size + size > self._bomb:
+        if self.output.size + size > self._bomb:
             raise Refusal(f"it unpacks to more than {MAX_RATIO} times its size (an archive bomb)")
-        if self.found.size + size > self._most:
+        if self.output.size + size > self._most:
             raise Refusal(
                 f"it unpacks to more than {self._most / 2**30:.1f} GB; unpack it and add its folder"
             )
@@ -245,10 +245,10 @@ class _Unpacking:
         self, folder: Path, name: str, content: Callable[[], IO[bytes]], at: float
     ) -> Iterator[tuple[Path, str]]:
         """The file, if it is written: below the folder, and not in place of another one."""
-        self.found.stated += 1
+        self.output.stated += 1
         parts = _parts(name)
         if not parts:
-            self.found.leave(name, "its path leaves the archive, or cannot be a path here")
+            self.output.leave(name, "its path leaves the archive, or cannot be a path here")
             return
         target = folder.joinpath(*parts)
         self._check(1, 0)
@@ -261,20 +261,20 @@ class _Unpacking:
             with content() as stream, target.open("xb") as file:
                 while piece := stream.read(2**18):
                     self._check(0, len(piece))
-                    self.found.size += len(piece)
+                    self.output.size += len(piece)
                     file.write(piece)
         except (FileExistsError, NotADirectoryError):
-            self.found.leave(name, "another file of the archive has its place")
+            self.output.leave(name, "another file of the archive has its place")
             return
         except RuntimeError as error:  # of zipfile: a password, a method that is not known
             target.unlink(missing_ok=True)
-            self.found.leave(name, f"{error}; unpack it yourself")
+            self.output.leave(name, f"{error}; unpack it yourself")
             return
         except _DAMAGED as error:
             target.unlink(missing_ok=True)
-            self.found.leave(name, f"it is damaged: {error}")
+            self.output.leave(name, f"it is damaged: {error}")
             return
-        self.found.files += 1
+        self.output.files += 1
         with suppress(OSError, OverflowError, ValueError):
             os.utime(target, (at, at))
         yield target, name

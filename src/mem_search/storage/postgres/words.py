@@ -29,7 +29,7 @@ from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
 from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
 from mem_search.text.word_forms import folded
-from mem_search.text.words import AllWords, WordPhrase, WordQuery, indexed, is_cjk, is_hash, pairs
+from mem_search.text.words import AllWords, WordPhrase, WordQuery, bigrams, indexed, is_cjk, is_hash
 
 _AT_ONCE: Final = 1 << 20
 """Passage numbers whose scores are added up in one array: 8 MB."""
@@ -91,7 +91,7 @@ def _phrase(phrase: WordPhrase, column: int | None) -> Tree:
         if is_cjk(run):
             end_of_latin()
             # A character is indexed as the beginning of a pair, or alone at the end of a run.
-            found.append(Phrase(_terms(pairs(run)), len(run) == 1, _PARTS))
+            found.append(Phrase(_terms(bigrams(run)), len(run) == 1, _PARTS))
         else:
             latin.append(run)
     end_of_latin()

@@ -37,10 +37,10 @@ from mem_search.text.words import (
     AnyWords,
     WordPhrase,
     WordQuery,
+    bigrams,
     indexed,
     is_hash,
     known_word,
-    pairs,
 )
 
 _BM25 = f"bm25(passages_fts, {', '.join(map(str, bm25.WEIGHTS))})"
@@ -88,7 +88,7 @@ def _phrase(phrase: WordPhrase) -> str:
                 terms.append(f'"{" ".join(latin)}"')
                 latin = []
             # A character is indexed as the beginning of a pair, or alone at the end of a run.
-            terms.append(f'parts : "{" ".join(pairs(run))}"{" *" * (len(run) == 1)}')
+            terms.append(f'parts : "{" ".join(bigrams(run))}"{" *" * (len(run) == 1)}')
         else:
             latin.append(indexed(run))
     if latin:

@@ -41,8 +41,8 @@ def foreign_times(text: str) -> list[tuple[int, int, str]]:
     In the order of the text, without overlaps: the longest reading of a place has it.
     """
     read = [each for calendar in CALENDARS for each in calendar.find(text)]
-    found: list[tuple[int, int, str]] = []
+    times: list[tuple[int, int, str]] = []
     for start, end, english in sorted(read, key=lambda each: each[0] - each[1]):
-        if all(end <= first or after <= start for first, after, _ in found):
-            found.append((start, end, english))
-    return sorted(found)
+        if all(end <= first or after <= start for first, after, _ in times):
+            times.append((start, end, english))
+    return sorted(times)

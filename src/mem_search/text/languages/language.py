@@ -161,6 +161,6 @@ def _any(words: Iterable[str]) -> str:
 def _filled(form: str, places: dict[str, str]) -> str:
     return re.sub(
         "MONTH|WEEKDAY|UNIT|COUNT|DAY|YEAR",
-        lambda found: places[found[0]] if found[0] == "YEAR" else f"(?:{places[found[0]]})",
+        lambda match: places[match[0]] if match[0] == "YEAR" else f"(?:{places[match[0]]})",
         form,
     )

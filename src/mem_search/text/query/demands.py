@@ -54,14 +54,14 @@ def of_node(node: Node, near: Near) -> Demand:
 
 def all_of(demands: Iterable[Demand]) -> Demand:
     """All of at least one demand, flat and without repeats."""
-    found = _flat(demands, AllOf)
-    return found[0] if len(found) == 1 else AllOf(found)
+    flat = _flat(demands, AllOf)
+    return flat[0] if len(flat) == 1 else AllOf(flat)
 
 
 def any_of(demands: Iterable[Demand]) -> Demand:
     """One of at least one demand, flat and without repeats."""
-    found = _flat(demands, AnyOf)
-    return found[0] if len(found) == 1 else AnyOf(found)
+    flat = _flat(demands, AnyOf)
+    return flat[0] if len(flat) == 1 else AnyOf(flat)
 
 
 def negated(demand: Demand) -> Demand:
@@ -177,7 +177,7 @@ def written_term(term: Term) -> str:
     if term.form != "exact":
         return "_".join(term.words) + _SIGNS[term.form]
     text = " ".join(term.words)
-    # A stop word without quotes would not be an operand (``grammar.settled``).
+    # A stop word without quotes would not be an operand (``grammar.resolve_operators``).
     is_plain = len(term.words) == 1 and text[0].isalpha() and text not in DEPENDENT
     return text if is_plain else f'"{text}"'
 

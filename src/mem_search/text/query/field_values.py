@@ -16,8 +16,8 @@ _PART: Final = pattern(r'"([^"]*)"|[^",]+')
 
 def values_at(text: str, at: int, inside: bool) -> tuple[tuple[str, ...], int]:
     """Comma-separated values, each quoted or up to a space; empty when the first is missing."""
-    found: list[str] = []
-    while len(found) < _MAX_VALUES:
+    values: list[str] = []
+    while len(values) < _MAX_VALUES:
         if quoted := QUOTED.match(text, at):
             value, end = quoted[1].strip(), quoted.end()
         else:
@@ -25,13 +25,13 @@ def values_at(text: str, at: int, inside: bool) -> tuple[tuple[str, ...], int]:
             value = text[at:end]
         if not value:
             break
-        found.append(value)
+        values.append(value)
         at = end
         more = text.startswith(',"', at) or _end(text, at + 1, inside) > at + 1
         if not (text.startswith(",", at) and more):
             break
         at += 1
-    return tuple(dict.fromkeys(found)), at
+    return tuple(dict.fromkeys(values)), at
 
 
 def _end(text: str, at: int, inside: bool) -> int:
@@ -49,8 +49,8 @@ def _end(text: str, at: int, inside: bool) -> int:
 
 def parts_of(value: str) -> list[str]:
     """The values in a parameter: between commas, where quotes hold a comma."""
-    found = (match[1] or match[0] for match in _PART.finditer(value))
-    return [part for each in found if (part := each.strip().strip('"').strip())]
+    values = (match[1] or match[0] for match in _PART.finditer(value))
+    return [part for each in values if (part := each.strip().strip('"').strip())]
 
 
 def listed(values: Iterable[str]) -> str:

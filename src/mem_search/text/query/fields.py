@@ -137,13 +137,13 @@ class Fields:
         values, end = values_at(text, match.end(), inside)
         if not values:
             return f"{name}: has no value right after it; it is read as text"
-        found: list[Filters] = []
+        alternatives: list[Filters] = []
         for value in values:
             filters = self._filters(name, value)
             if isinstance(filters, str):
                 return filters
-            found.append(filters)
-        condition = Condition(f"{name}:{listed(values)}", tuple(found))
+            alternatives.append(filters)
+        condition = Condition(f"{name}:{listed(values)}", tuple(alternatives))
         if (
             len([each for each in wild.terms_of(condition) if each.form == "wildcard"])
             > wild.MAX_INNER
@@ -163,22 +163,22 @@ class Fields:
             meant = f"did you mean {near}?" if near else f"choose one of {', '.join(FIELDS)}"
             raise InputError(f"there is no field {clipped(name)}; {meant}", field=name)
         help_text = FIELDS.get(name, FIELDS["meta"])
-        found: list[Demand] = []
+        demands: list[Demand] = []
         for text in dict.fromkeys(_texts(name, values)):
             match self.read(text, 0, False):
                 case (condition, end) if end == len(text):
-                    found.append(condition)
+                    demands.append(condition)
                 case str(warning):
                     raise InputError(_AS_TEXT.sub("", warning), field=name)
                 case _:
                     raise InputError(f"cannot read {clipped(text)}; {help_text}", field=name)
-        if not found:
+        if not demands:
             raise InputError(f"has no value; {help_text}", field=name)
         each_holds = name == "meta" or any(
             value.lstrip().startswith(("<", ">")) for value in values
         )
         join = AllOf if each_holds else AnyOf
-        return join(tuple(found)) if found[1:] else found[0]
+        return join(tuple(demands)) if demands[1:] else demands[0]
 
     def _filters(self, name: str, value: str) -> Filters | str:
         """The filters of one value, or a warning."""
@@ -243,17 +243,17 @@ class Fields:
         field = _ALSO.get(name, name)
         typed, *_ = DOCUMENT_FIELDS.get(field, ("",)) if match[2] else ("",)
         names = holding(field) if match[2] else (name,)
-        found, end = values_at(text, match.end(), inside)
-        if not found:
+        values, end = values_at(text, match.end(), inside)
+        if not values:
             return f"{match[0]} has no value right after it; it is read as text"
         tests: list[Filters] = []
-        for value in found:
+        for value in values:
             bounds, days = self._bounds(value, typed)
             if bounds is None and (typed or operator not in ":="):
                 return f"{match[0]}{clipped(value)} {_REFUSED[typed]}"
             sort = cast(Comparison, "is" if operator in ":=" else operator)
             tests.append(Filters(metadata=(MetadataTest(names, sort, value, bounds, days),)))
-        return Condition(f"{match[0]}{listed(found)}", tuple(tests)), end
+        return Condition(f"{match[0]}{listed(values)}", tuple(tests)), end
 
     def _bounds(self, value: str, typed: str) -> tuple[_Bounds | None, _Bounds | None]:
         """The bounds and the days of ``MetadataTest``. ``typed`` is what the value has to be."""
@@ -310,10 +310,10 @@ class Fields:
         for value, end in values:
             tried = value
             try:
-                found = dates.parse_range(f"{_DATES[name]}{value}", now=self.now, tz=self.tz)
+                span = dates.parse_range(f"{_DATES[name]}{value}", now=self.now, tz=self.tz)
             except InputError:
                 continue
-            return Condition(f"{name}:{written(value)}", (Filters(created=found),)), end
+            return Condition(f"{name}:{written(value)}", (Filters(created=span),)), end
         if not tried:
             return f"{name}: has no value right after it; it is read as text"
         known = 'is not a date, such as 2025-10-03 or "last week"; read as text'

@@ -10,7 +10,7 @@ An operator without an operand is read as a word, with a warning.
 
 A question in capitals has AND, OR and NOT as every question does, and so has one that stresses a
 word (``why does it NOT work``). They are operators only where the rest of the text is not in
-capitals and where what stands on both sides means something by itself (``settled``).
+capitals and where what stands on both sides means something by itself (``resolve_operators``).
 """
 
 from __future__ import annotations
@@ -40,35 +40,35 @@ CAPITALS: Final = 0.9
 ``pH`` and ``mRNA``, never are."""
 
 
-def settled(tokens: Sequence[Token], text: str) -> tuple[list[Token], list[str]]:
+def resolve_operators(tokens: Sequence[Token], text: str) -> tuple[list[Token], list[str]]:
     """The tokens, with the operators that are words of a question as words; and a warning each."""
-    found = list(tokens)
-    asked = [at for at, token in enumerate(found) if token.sort in OPERATORS]
+    as_read = list(tokens)
+    asked = [at for at, token in enumerate(as_read) if token.sort in OPERATORS]
     if not asked:
-        return found, []
+        return as_read, []
     warnings: list[str] = []
-    if _in_capitals(found, text):
-        names = ", ".join(dict.fromkeys(_written(found[at], text) for at in asked))
+    if _in_capitals(as_read, text):
+        names = ", ".join(dict.fromkeys(_written(as_read[at], text) for at in asked))
         warnings.append(
             f"the question is in capitals, so {names} {'is' if ',' not in names else 'are'} read as"
             " text; +word requires a word and -word excludes one"
         )
         for at in asked:
-            found[at] = _as_word(found[at], text)
-        return found, warnings
+            as_read[at] = _as_word(as_read[at], text)
+        return as_read, warnings
     # From the end: whether NOT is an operator decides what AND before it joins.
     as_words: set[int] = set()
     for at in reversed(asked):
-        alone = _dependent_side(found, at, text, as_words)
+        alone = _dependent_side(as_read, at, text, as_words)
         if alone is not None:
             as_words.add(at)
-            operator = _written(found[at], text)
-            found[at] = _as_word(found[at], text)
+            operator = _written(as_read[at], text)
+            as_read[at] = _as_word(as_read[at], text)
             warnings.append(
                 f"“{alone}” cannot be searched for by itself, so {operator} is read as text;"
                 f' "{alone}" in quotes can'
             )
-    return found, list(dict.fromkeys(reversed(warnings)))
+    return as_read, list(dict.fromkeys(reversed(warnings)))
 
 
 def _in_capitals(tokens: Sequence[Token], text: str) -> bool:
@@ -212,15 +212,15 @@ class Parser:
         def read() -> Node | None:
             return self._chain("and") if operator == "or" else self._operand()
 
-        found = [read()]
+        nodes = [read()]
         while self._sort() == operator:
             token = self._take()
             node = read() if self._sort() in _STARTS else None
             if node is None:
                 self._read_as_text(token)
             else:
-                found.append(node)
-        operands = tuple(node for node in found if node is not None)
+                nodes.append(node)
+        operands = tuple(node for node in nodes if node is not None)
         if not operands:
             return None
         return operands[0] if len(operands) == 1 else Chain(operator, operands)

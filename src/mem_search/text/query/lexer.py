@@ -77,11 +77,11 @@ class Lexer:
                 return self._demand(operator[1].lower(), at, operator.end())
             if text[at] in "+-" and self._is_sign(at):
                 return self._demand("minus" if text[at] == "-" else "plus", at, at + 1)
-            found = self._read_field(text, at, bool(self._open))
-            if isinstance(found, str):
-                self._warn(found)
-            elif found is not None:
-                condition, end = found
+            field = self._read_field(text, at, bool(self._open))
+            if isinstance(field, str):
+                self._warn(field)
+            elif field is not None:
+                condition, end = field
                 terms = wild.terms_of(condition)
                 self._demands += len(terms)
                 self._inner += len([term for term in terms if term.form == "wildcard"])

@@ -90,12 +90,12 @@ def read(
         asked = find_times(text, now, tz) if times and not is_pasted(text) else None
         if asked is not None:
             text = "" if asked.alone else asked.rest
-        found = words.read(text)
-        analyzed = Analyzed(text, (*found.words, *found.cjk))
+        query_words = words.read(text)
+        analyzed = Analyzed(text, (*query_words.words, *query_words.cjk))
         if asked is None:
-            return Reading(text, found, None, analyzed)
+            return Reading(text, query_words, None, analyzed)
         demand = _within(asked) if asked.alone or asked.binds else None
-        return Reading(text, found, demand, _with_times(analyzed, asked, demand))
+        return Reading(text, query_words, demand, _with_times(analyzed, asked, demand))
     parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
     explicit = [item for item in parsed.items if demands.is_explicit(item)]
     wanted = _wanted(parsed.items)
@@ -114,8 +114,8 @@ def read(
         kept = "" if asked.alone else asked.rest
     # What a wildcard stands for is looked up, but was not typed.
     typed = [token for token in outside if token.sort != "wildcard"]
-    found = words.read(kept if len(typed) == len(outside) else _kept(clean, typed, {}))
-    quoted = _quoted(found, parsed.items, plain) if demand_quotes else ()
+    query_words = words.read(kept if len(typed) == len(outside) else _kept(clean, typed, {}))
+    quoted = _quoted(query_words, parsed.items, plain) if demand_quotes else ()
     within = [_within(asked)] if asked is not None and (asked.alone or asked.binds) else []
     required = [*quoted, *parts, *within]
     demand = demands.all_of(required) if required else None
@@ -125,12 +125,12 @@ def read(
             f"more than {demands.MAX_LEAVES} demands, or too many within each other: read as text",
         )
     if not demand_quotes:
-        found = words.unquoted(found)
+        query_words = words.unquoted(query_words)
     elif any(leaf.form == "exact" for leaf in _terms(parts)):
         # The demand contains the terms already; for the other words it would be wrong.
-        found = replace(found, demanded=False)
+        query_words = replace(query_words, demanded=False)
     looked_up = tuple(dict.fromkeys(word for token in wild for word in _near(token, near or {})))
-    found = replace(found, near=looked_up)
+    query_words = replace(query_words, near=looked_up)
     warnings = parsed.warnings
     if near is not None:
         warnings += tuple(
@@ -140,23 +140,23 @@ def read(
                 if token.sort == "wildcard"
             )
         )
-    if not plain and not found:
+    if not plain and not query_words:
         kept = ""
     return Reading(
         text=kept,
-        words=found,
+        words=query_words,
         demand=demand,
         analyzed=Analyzed(
             text=kept,
-            words=(*found.words, *found.cjk),
-            phrases=tuple(" ".join(phrase) for phrase in found.phrases),
+            words=(*query_words.words, *query_words.cjk),
+            phrases=tuple(" ".join(phrase) for phrase in query_words.phrases),
             demanded=demands.canonical(demand),
             filters=_conditions(demand),
             excluded=_excluded(demand),
             near=tuple((name, near[name]) for name in _names(wild) if near and name in near),
             dates=asked.dates if asked is not None else (),
             operators=_operators(parsed),
-            alone=_alone(found, demand),
+            alone=_alone(query_words, demand),
             question=_question(clean, parsed.tokens) if explicit else None,
             warnings=warnings,
         ),
@@ -167,7 +167,7 @@ def read(
 
 def _parse(text: str, fields: Fields) -> _Expression:
     lexer = Lexer(text, fields.read)
-    tokens, as_words = grammar.settled(lexer.tokens, text)
+    tokens, as_words = grammar.resolve_operators(lexer.tokens, text)
     parser = Parser(tokens, text)
     warnings = (*lexer.warnings, *as_words, *parser.warnings)
     return _Expression(tokens, parser.items, parser.dangling, warnings)
@@ -185,14 +185,14 @@ def _operators(parsed: _Expression) -> tuple[str, ...]:
     )
 
 
-def _alone(found: Words, demand: Demand | None) -> str:
+def _alone(query_words: Words, demand: Demand | None) -> str:
     """The query for the words without what requires them; empty where nothing does.
 
     Fields that hold for the whole query stay.
     """
     if demand is None or not any(isinstance(leaf, Term) for leaf, _ in demands.leaves(demand)):
         return ""
-    looked_for = dict.fromkeys((*found.words, *chain(*found.phrases), *found.cjk))
+    looked_for = dict.fromkeys((*query_words.words, *chain(*query_words.phrases), *query_words.cjk))
     if not looked_for:
         return ""
     parts = demand.of if isinstance(demand, AllOf) else (demand,)
@@ -211,26 +211,26 @@ def is_pasted(text: str) -> bool:
 
 def _as_plain(text: str, warning: str) -> Reading:
     """The text as words alone, without operators."""
-    found = replace(words.read(text), demanded=False)
-    analyzed = Analyzed(text, (*found.words, *found.cjk), warnings=(warning,))
-    return Reading(text, found, None, analyzed)
+    query_words = replace(words.read(text), demanded=False)
+    analyzed = Analyzed(text, (*query_words.words, *query_words.cjk), warnings=(warning,))
+    return Reading(text, query_words, None, analyzed)
 
 
 def _wanted(nodes: Iterable[Node], positive: bool = True) -> list[Token]:
     """The words and phrases that are not negated, in the order of the text."""
-    found: list[Token] = []
+    tokens: list[Token] = []
     for node in nodes:
         match node:
             case Leaf():
                 if positive and node.token.condition is None:
-                    found.append(node.token)
+                    tokens.append(node.token)
             case Never():
-                found += _wanted((node.of,), not positive)
+                tokens += _wanted((node.of,), not positive)
             case Must():
-                found += _wanted((node.of,), positive)
+                tokens += _wanted((node.of,), positive)
             case Chain() | Group():
-                found += _wanted(node.of, positive)
-    return found
+                tokens += _wanted(node.of, positive)
+    return tokens
 
 
 def _kept(text: str, tokens: Iterable[Token], near: Near) -> str:
@@ -248,11 +248,11 @@ def _kept(text: str, tokens: Iterable[Token], near: Near) -> str:
 
 def of_wildcards(near: Iterable[tuple[str, Sequence[str]]]) -> Iterator[str]:
     """What is to be said of wildcards, each with its words: there are none, or too many."""
-    for wildcard, found in near:
-        if not found:
+    for wildcard, meant in near:
+        if not meant:
             yield f"no record has a word that “{wildcard}” stands for"
-        elif len(found) >= MAX_MEANT:
-            yield f"“{wildcard}” stands for the {len(found)} most frequent words of that form"
+        elif len(meant) >= MAX_MEANT:
+            yield f"“{wildcard}” stands for the {len(meant)} most frequent words of that form"
 
 
 def _question(text: str, tokens: Sequence[Token]) -> str | None:
@@ -280,12 +280,12 @@ def _noise(tokens: Iterable[Token]) -> Iterator[Token]:
     return (token for token in tokens if token.sort == "noise" and token.end - token.start > 1)
 
 
-def _quoted(found: Words, items: Iterable[Node], plain: bool) -> tuple[Term, ...]:
+def _quoted(query_words: Words, items: Iterable[Node], plain: bool) -> tuple[Term, ...]:
     """The phrases that are demanded because they are quoted."""
-    if not found.demanded:
+    if not query_words.demanded:
         return ()
     if plain:
-        phrases = (tuple(map(words.unmarked, phrase)) for phrase in found.phrases)
+        phrases = (tuple(map(words.unmarked, phrase)) for phrase in query_words.phrases)
         return tuple(map(Term, dict.fromkeys(phrases)))
     bare = (token for token in _wanted(item for item in items if not demands.is_explicit(item)))
     return tuple(
@@ -307,10 +307,8 @@ def _terms(parts: Iterable[Demand], *, negative: bool = False) -> Iterator[Term]
 def _within(asked: Times) -> Demand:
     """What a record is that is from one of the times."""
     ranges = [
-        Condition(
-            f"in:{written(_POSSESSIVE.sub('', found.phrase))}", (Filters(created=found.range),)
-        )
-        for found in asked.dates
+        Condition(f"in:{written(_POSSESSIVE.sub('', date.phrase))}", (Filters(created=date.range),))
+        for date in asked.dates
     ]
     return ranges[0] if len(ranges) == 1 else AnyOf(tuple(ranges))
 
@@ -349,20 +347,20 @@ def _near(token: Token, near: Near) -> tuple[str, ...]:
 
 
 def _conditions(demand: Demand | None) -> tuple[str, ...]:
-    found = demands.leaves(demand) if demand is not None else ()
+    leaves = demands.leaves(demand) if demand is not None else ()
     return tuple(
         dict.fromkeys(
-            leaf.text for leaf, positive in found if positive and isinstance(leaf, Condition)
+            leaf.text for leaf, positive in leaves if positive and isinstance(leaf, Condition)
         )
     )
 
 
 def _excluded(demand: Demand | None) -> tuple[str, ...]:
-    found = demands.leaves(demand) if demand is not None else ()
+    leaves = demands.leaves(demand) if demand is not None else ()
     return tuple(
         dict.fromkeys(
             leaf.text if isinstance(leaf, Condition) else demands.written_term(leaf)
-            for leaf, positive in found
+            for leaf, positive in leaves
             if not positive
         )
     )

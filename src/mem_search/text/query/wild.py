@@ -65,11 +65,11 @@ def of_value(text: str) -> Term | str:
     words = runs_of(text)
     if not words:
         return "has no word"
-    found = read(text)
-    if isinstance(found, str):
-        return f"cannot be looked up: {found}"
-    if found is not None:
-        return found
+    term = read(text)
+    if isinstance(term, str):
+        return f"cannot be looked up: {term}"
+    if term is not None:
+        return term
     if not _SIGN_AT_LETTER.search(text):
         return Term(words)
     if text.endswith("*") and not _SIGN_AT_LETTER.search(text[:-1]) and len(words[-1]) > 1:
