@@ -57,7 +57,7 @@ def marks_of(place: Place) -> tuple[str, ...]:
     begun = _first_line(place)
     if cloned := _CLONED.match(begun):
         addresses.append(cloned[1].strip())
-    marks = [f"remote:{found}" for each in addresses if (found := address(each, place))]
+    marks = [f"remote:{remote}" for each in addresses if (remote := address(each, place))]
     if first := _FIRST.match(begun):
         marks.append(f"first:{first[1]}")
     if made := _made(place):
@@ -72,9 +72,9 @@ def address(url: str, place: Place) -> str:
     """
     if url.lower().startswith("file://"):
         url = url[len("file://") :]
-    elif found := _URL.fullmatch(url) or _SCP.fullmatch(url):
-        path = found[2].partition("?")[0].strip("/").removesuffix(".git").rstrip("/")
-        return f"{found[1]}/{path}".lower() if found[1] and path else ""
+    elif match := _URL.fullmatch(url) or _SCP.fullmatch(url):
+        path = match[2].partition("?")[0].strip("/").removesuffix(".git").rstrip("/")
+        return f"{match[1]}/{path}".lower() if match[1] and path else ""
     if not url or "\0" in url:
         return ""
     return os.path.realpath(os.path.join(place.root, url)).removesuffix("/.git")  # noqa: PTH118
@@ -114,8 +114,8 @@ def repository_at(place: Place) -> str:
     except (Refused, OSError, ValueError):
         return ""
     ordered = [remotes[name] for name in ("origin", "upstream") if name in remotes]
-    found = (commits_at(url) for url in (*ordered, *remotes.values()))
-    return next(filter(None, found), "")
+    urls = (commits_at(url) for url in (*ordered, *remotes.values()))
+    return next(filter(None, urls), "")
 
 
 def commits_at(url: str) -> str:
