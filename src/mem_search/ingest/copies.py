@@ -114,11 +114,11 @@ def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
         # Our own log lines have common words, which say nothing: worker, passages.
         wanted = rare if path.parts[0] == _LOGS else traces
         read = left > 0 and looked_at < _MAX_FILES
-        found = named or (holds(file, wanted) if read else None)
-        looked_at += found is not None
-        if found:
+        has_words = named or (holds(file, wanted) if read else None)
+        looked_at += has_words is not None
+        if has_words:
             still_in[shown] = stamp
-        elif found is None:
+        elif has_words is None:
             unread.append(shown)
     named_now = list(still_in.items())[:_MAX_NAMED]
     return Copies(
