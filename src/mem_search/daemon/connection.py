@@ -95,16 +95,16 @@ def headers(home: str) -> dict[str, str]:
 
     A zone in ``MEM_SEARCH_TIMEZONE`` counts before the worker's own, that of the terminal after it.
     """
-    found = {"User-Agent": "mem-search"}
+    fields = {"User-Agent": "mem-search"}
     if token := token_of(home):
-        found["Authorization"] = f"Bearer {token}"
+        fields["Authorization"] = f"Bearer {token}"
     if share := os.environ.get("MEM_SEARCH_SHARE", ""):
-        found["X-Mem-Search-Share"] = share
+        fields["X-Mem-Search-Share"] = share
     if (chosen := os.environ.get("MEM_SEARCH_TIMEZONE", "")) and _is_zone(chosen):
-        found["X-Timezone"] = chosen
+        fields["X-Timezone"] = chosen
     elif terminal := _terminal_zone():
-        found["X-Terminal-Timezone"] = terminal
-    return found
+        fields["X-Terminal-Timezone"] = terminal
+    return fields
 
 
 def _terminal_zone() -> str:

@@ -84,10 +84,10 @@ def running(settings: Settings) -> WorkerState | None:
 
     Raises Unavailable when it runs and does not answer.
     """
-    found = find(settings)
-    if found is None and is_locked(str(settings.home)):
+    worker = find(settings)
+    if worker is None and is_locked(str(settings.home)):
         raise Unavailable(f"{_named(settings)} is starting or stopping; try again in a few seconds")
-    return found[0] if found else None
+    return worker[0] if worker else None
 
 
 _MEND = "run: mem-search worker restart"
@@ -230,8 +230,8 @@ def start(
     not start: Conflict for a port in use, InputError or Forbidden for settings that it cannot use,
     else Unavailable.
     """
-    if (found := find(settings)) is not None and _serves(found):
-        return found[0], False
+    if (worker := find(settings)) is not None and _serves(worker):
+        return worker[0], False
     refuse_odd_files(settings.home)
     starting = Starting(settings, tell)
     with start_lock(settings.home, start_patience(), starting.look):
@@ -240,8 +240,8 @@ def start(
         asked: float | None = None  # when the system was, to start it
         again = 0.0
         while not starting.is_late:
-            if (found := find(settings)) is not None and _serves(found):
-                return found[0], asked is not None or child is not None
+            if (worker := find(settings)) is not None and _serves(worker):
+                return worker[0], asked is not None or child is not None
             if not is_locked(str(settings.home)):
                 if asked is None and child is None:
                     if service.start(settings):
@@ -259,7 +259,7 @@ def start(
                 raise failure(
                     f"the worker did not start: {_last_words(settings, child.returncode)}"
                 )
-            starting.look(child.pid if child else 0, answers=found is not None)
+            starting.look(child.pid if child else 0, answers=worker is not None)
             time.sleep(0.05)
     raise Unavailable(
         f"{_named(settings)} has been starting for {starting.seconds:.0f} s and goes on: a large"
@@ -267,8 +267,8 @@ def start(
     )
 
 
-def _serves(found: tuple[WorkerState, str]) -> bool:
-    state, health = found
+def _serves(worker: tuple[WorkerState, str]) -> bool:
+    state, health = worker
     return health == "ok" and not is_older(state.version, __version__)
 
 
