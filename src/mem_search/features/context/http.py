@@ -169,12 +169,12 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
             if self.cwd
             else None
         )
-        found = [
+        names = [
             await exact(records, name, place if name == self.project.strip() else None)
             for name in named
             if name
         ]
-        projects = tuple(dict.fromkeys(filter(None, found)))
+        projects = tuple(dict.fromkeys(filter(None, names)))
         return Situation(
             projects, self.branch.strip(), self.files, self.session.strip(), self.prompt,
             self.facets(),

@@ -358,13 +358,13 @@ def _packed(count: int, parts: list[tuple[list[int], Positions]]) -> Positions:
     boxes.sort(key=lambda box: (-box[2][1], box[0][0]))
     area = sum(size[0] * size[1] for *_, size in boxes)
     width = max([np.sqrt(_SHAPE * area), *(size[0] for *_, size in boxes), 0.0])
-    found: Positions = np.zeros((count, 2), np.float32)
+    positions: Positions = np.zeros((count, 2), np.float32)
     x = y = height = 0.0
     for nodes, at, size in boxes:
         if x and x + size[0] > width:
             x, y, height = 0.0, y + height, 0.0
         height = height or size[1]  # the first of a row is its highest
-        found[nodes] = at + np.array([x, y + (height - size[1]) / 2])
+        positions[nodes] = at + np.array([x, y + (height - size[1]) / 2])
         x += size[0]
-    found -= np.array([width, y + height], np.float32) / 2
-    return found
+    positions -= np.array([width, y + height], np.float32) / 2
+    return positions
