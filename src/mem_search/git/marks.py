@@ -104,7 +104,7 @@ def _made(place: Place) -> str:
     return str(at) if at % 1_000_000_000 else ""
 
 
-def repository_at(place: Place) -> str:
+def commit_url_prefix(place: Place) -> str:
     """The address of what is below a commit's hash, of ``origin`` or the first remote; "" for none.
 
     ``https://github.com/ada/engine/commit/``. Never raises.
@@ -114,11 +114,11 @@ def repository_at(place: Place) -> str:
     except (Refused, OSError, ValueError):
         return ""
     ordered = [remotes[name] for name in ("origin", "upstream") if name in remotes]
-    urls = (commits_at(url) for url in (*ordered, *remotes.values()))
+    urls = (commit_url_prefix_of(url) for url in (*ordered, *remotes.values()))
     return next(filter(None, urls), "")
 
 
-def commits_at(url: str) -> str:
+def commit_url_prefix_of(url: str) -> str:
     """The address of the commits of a remote with this URL; "" where no known forge is named."""
     if len(url) > _MAX_URL_CHARS:
         return ""

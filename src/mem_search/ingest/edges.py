@@ -77,7 +77,7 @@ class Mention:
     end: int
 
 
-def find(text: str, kinds: tuple[Kind, ...]) -> tuple[Mention, ...]:
+def find_mentions(text: str, kinds: tuple[Kind, ...]) -> tuple[Mention, ...]:
     """Every mention in the order of the text; none overlap. Never raises, linear in time.
 
     ``kinds`` are those that a ref can name: ``port:8080`` is none.
@@ -287,7 +287,7 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
     kinds = installed_kinds().names
     for text in (draft.title, draft.text[:READ]):
         code = CodeSpans(text if draft.kind in _TITLED else "")
-        for mention in edges.find(text, kinds):
+        for mention in edges.find_mentions(text, kinds):
             if mention.value in files or (source_code and mention.kind not in _IN_CODE):
                 continue
             if mention.kind == "wikilink" and mention.start in code:

@@ -18,7 +18,7 @@ from typing import Any
 from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata import document_type_of
-from mem_search.metadata.extraction import completed
+from mem_search.metadata.extraction import with_facts
 from mem_search.model import Draft, Passage
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
 from mem_search.model.projects import folder_name
@@ -110,7 +110,7 @@ def prepare(draft: Draft) -> PreparedDraft:
     draft = kind.compose(redacted(replace(draft, metadata=given)))
     source_code = draft.kind == "file" and is_code(draft.text)
     if kind.documents and not source_code:
-        stated = completed(draft.metadata, draft.title, draft.text, kind=draft.kind)
+        stated = with_facts(draft.metadata, draft.title, draft.text, kind=draft.kind)
         draft = dated(replace(draft, metadata=stated))
     draft = replace(draft, metadata=flagged(draft))
     language = stems.language_of(f"{draft.title}\n{draft.text}")

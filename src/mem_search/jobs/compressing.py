@@ -104,7 +104,7 @@ def question(record: Record, title: str, text: str) -> str:
     return f"Members: {members}\nTitle: {title}\n\n<record>\n{text[:MAX_SENT_CHARS]}\n</record>"
 
 
-def said_of(record: Record, reply: object) -> dict[str, Any]:
+def supported_members(record: Record, reply: object) -> dict[str, Any]:
     """The members of a reply that are valid and that the record supports. Raises ValueError."""
     wanted = _OF_KIND[record.kind]
     fields = {name: value for name, value in json_object(reply).items() if name in wanted}

@@ -25,7 +25,7 @@ from mem_search.errors import Conflict, MemSearchError
 from mem_search.jobs import compressing
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.metadata import MODELS, model_of
-from mem_search.metadata.extraction import completed
+from mem_search.metadata.extraction import with_facts
 from mem_search.metadata.types import DocumentMetadata
 from mem_search.model import (
     AllOf,
@@ -144,7 +144,7 @@ def _facts(record: Record, reply: object) -> Mapping[str, Any]:
     """What the document and its person do not say themselves."""
     from_model = redacted_values(facts_in(reply))
     kept = {**record.metadata, FROM_MODEL: from_model}
-    facts = completed(kept, record.title, record.text, kind=record.kind).get(FROM_MODEL, {})
+    facts = with_facts(kept, record.title, record.text, kind=record.kind).get(FROM_MODEL, {})
     return dict(facts)
 
 
@@ -160,7 +160,7 @@ WORK: Final = Asking(
     filters=compressing.work_at,
     worth=compressing.is_worth,
     question=compressing.question,
-    answer=lambda record, reply: redacted_values(compressing.said_of(record, reply)),
+    answer=lambda record, reply: redacted_values(compressing.supported_members(record, reply)),
 )  # fmt: skip
 
 

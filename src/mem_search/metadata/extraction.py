@@ -48,7 +48,7 @@ _CLOSING: Final = pattern(
 )
 
 
-def completed(metadata: Mapping[str, Any], title: str, text: str, *, kind: str) -> dict[str, Any]:
+def with_facts(metadata: Mapping[str, Any], title: str, text: str, *, kind: str) -> dict[str, Any]:
     """``metadata`` with what ``text`` states under ``FROM_TEXT``, without what it said before.
 
     A fact that the metadata has under any of its names is left out, also of what a model said.

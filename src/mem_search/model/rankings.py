@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.arrays import distinct, firsts
+from mem_search.model.arrays import distinct, run_starts
 from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.records import Kind
 
@@ -322,11 +322,11 @@ class PassageColumns:
             stay = ~(np.append(again, False) | np.append(False, again))
             rows = np.flatnonzero(~stay)  # of records with several passages
             records, row_scores = here.records[rows], scores[rows]
-            starts = firsts(records)
+            starts = run_starts(records)
             most = np.maximum.reduceat(row_scores, starts)
             sizes = np.diff(np.append(starts, len(records)))
             best = rows[row_scores == np.repeat(most, sizes)]
-            stay[best[firsts(here.records[best])]] = True
+            stay[best[run_starts(here.records[best])]] = True
             here, scores = here.taken(stay), scores[stay]
         return BestPassages(here.records, here.passages, here.kinds, here.code, scores)
 

@@ -245,12 +245,12 @@ class BaseKind(Generic[M]):
             first = error.errors(include_url=False)[0]
             path = ".".join(str(part) for part in ("metadata", *first["loc"]))
             raise InputError(
-                f"{path} of this {self.name}: {said_of(first)}",
+                f"{path} of this {self.name}: {validation_message(first)}",
                 field=f"metadata.{first['loc'][0]}" if first["loc"] else "metadata",
             ) from None
 
 
-def said_of(error: ErrorDetails) -> str:
+def validation_message(error: ErrorDetails) -> str:
     """What is wrong with a value, in the words of JSON instead of pydantic's."""
     if message := _SAID.get(error["type"]):
         return f"{message}, not {json_type(error['input'])}"

@@ -114,7 +114,7 @@ class Forgetting:
         return [await self._as_now(each) for each in await self._store.receipts()]
 
     async def _as_now(self, receipt: Receipt) -> Receipt:
-        seen = await asyncio.to_thread(copies.looked_again, self._home, receipt.copies)
+        seen = await asyncio.to_thread(copies.recheck_copies, self._home, receipt.copies)
         return replace(receipt, copies=seen)
 
     async def run(self) -> None:
@@ -185,7 +185,7 @@ class Forgetting:
         traces = await self._store.traces()
         if traces.words:
             copies_left = await asyncio.to_thread(
-                copies.look_through, self._home, traces, in_file=self._in_file
+                copies.find_copies, self._home, traces, in_file=self._in_file
             )
             waiting = await self._store.receipts(unfinished=True)
             asked = [each.id for each in waiting if "copies" in each.pending]
