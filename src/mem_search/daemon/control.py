@@ -24,12 +24,12 @@ from mem_search.daemon.connection import (
     Place,
     Unproved,
     address,
-    alive,
     connect,
+    is_alive,
     is_locked,
     is_older,
-    named,
     patience,
+    url_host,
 )
 from mem_search.daemon.home_files import UMASK, refuse_odd_files
 from mem_search.daemon.lock import start_lock
@@ -70,9 +70,9 @@ def find(settings: Settings) -> tuple[WorkerState, str] | None:
     except NoAnswer:
         if is_starting(settings):
             return state, "starting"
-        raise silent(settings) from None
+        raise no_answer(settings) from None
     except Unproved:
-        raise unproved(place) from None
+        raise no_proof(place) from None
     except OSError:
         return None  # it is just ending
     answer = probe(place[0], place[1], timeout=patience())
@@ -109,26 +109,26 @@ def is_starting(settings: Settings) -> bool:
     letter, spent = process_work(state.pid)
     if letter == "S":  # another of its threads may work
         place = address(str(settings.home))
-        if place is not None and alive(place, _LOOK_SECONDS):
+        if place is not None and is_alive(place, _LOOK_SECONDS):
             return True
         return process_work(state.pid) != (letter, spent)
     return letter in ("R", "D")
 
 
-def silent(settings: Settings) -> Unavailable:
+def no_answer(settings: Settings) -> Unavailable:
     """The error for a worker that holds its lock and does not answer."""
     return Unavailable(f"{_named(settings)} does not answer: it is stopped or hangs; {_MEND}")
 
 
-def unproved(place: Place) -> Unavailable:
+def no_proof(place: Place) -> Unavailable:
     """The error for a program that answers in place of the worker."""
     return Unavailable(
-        f"what answers at {named(place[0])}:{place[1]} does not prove that it is the worker of this"
-        f" home, so nothing was sent to it; {_MEND}"
+        f"what answers at {url_host(place[0])}:{place[1]} does not prove that it is the worker of"
+        f" this home, so nothing was sent to it; {_MEND}"
     )
 
 
-def nameless(settings: Settings) -> Unavailable:
+def no_state_file(settings: Settings) -> Unavailable:
     """The error for a worker whose file was deleted, so that nobody can reach or end it."""
     return Unavailable(
         f"a worker of {settings.home} runs without {settings.worker_file.name}, or it is damaged; "
@@ -210,14 +210,14 @@ class Starting:
         elif self._unnamed is None:
             self._unnamed = now
         elif now - self._unnamed > patience():
-            raise nameless(self._settings)
+            raise no_state_file(self._settings)
         letter, spent = self._work(pid) if pid else ("", "")
         if letter in ("T", "t"):
-            raise silent(self._settings)
+            raise no_answer(self._settings)
         if not letter or letter in "RD" or (pid, spent) != self._seen:
             self._seen, self._busy = (pid, spent), now
         elif now - self._busy > NO_ANSWER_SECONDS:
-            raise silent(self._settings)
+            raise no_answer(self._settings)
 
 
 def start(
@@ -382,6 +382,6 @@ def _state_of_running(settings: Settings) -> WorkerState | None:
         if (state := read_state(settings.worker_file)) is not None:
             return state
         if time.monotonic() > deadline:
-            raise nameless(settings)
+            raise no_state_file(settings)
         time.sleep(0.02)
     return None

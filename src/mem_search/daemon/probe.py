@@ -60,7 +60,7 @@ def probe(host: str, port: int, timeout: float = 2.0) -> Answer | None:
     )
 
 
-def conflict(host: str, port: int) -> Conflict:
+def port_conflict(host: str, port: int) -> Conflict:
     """The error for a port in use: by whom, and what to do.
 
     It is never the worker of this home: the caller holds the lock of that.

@@ -121,7 +121,7 @@ def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
         "tags": [route.tag],
         "responses": {
             str(route.status): reply(route, response),
-            **refusals(route),
+            **error_responses(route),
         },
     }
     if parameters := [*_in_path(route), *_in_query(route.query)]:
@@ -332,7 +332,7 @@ def problems() -> dict[str, Any]:
     return {f"Problem{status}": _problem(status) for status in _PROBLEMS}
 
 
-def refusals(route: Route) -> dict[str, Any]:
+def error_responses(route: Route) -> dict[str, Any]:
     """The errors of a route by status; most follow from its other fields."""
     statuses = {403, 421, 422, 500, *route.errors}
     if not route.early or route.path == "/api/readiness":

@@ -138,7 +138,7 @@ async def brief(
     )  # fmt: skip
 
 
-async def exact(records: Records, name: str, place: ProjectPlace | None = None) -> str:
+async def project_name(records: Records, name: str, place: ProjectPlace | None = None) -> str:
     """The exact name of the project that is called ``name``, or is the one of ``place``.
 
     Empty where another project has the name of the folder. Raises InputError where several are

@@ -87,7 +87,7 @@ class WebSearch:
         """The provider that the settings name; None where they name none."""
         return cls(settings, limits) if settings.web_search else None
 
-    async def beside(self, page: SearchPage, caller: Caller) -> WebPage:
+    async def results_for(self, page: SearchPage, caller: Caller) -> WebPage:
         """What the web has for the question of ``page``, without the addresses that it shows."""
         started, request, analyzed = time.perf_counter(), page.request, page.report.analyzed
         query = request.text if analyzed.question is None else analyzed.question
@@ -172,7 +172,7 @@ async def with_web(
     """What the web gave, and ``page`` with a notice of what it did not; later pages ask none."""
     if web is None or page.request.offset:
         return page, None
-    web_page = await web.beside(page, caller)
+    web_page = await web.results_for(page, caller)
     if not web_page.notice:
         return page, web_page
     report = replace(page.report, notices=(*page.report.notices, web_page.notice))

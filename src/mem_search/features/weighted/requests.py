@@ -95,7 +95,7 @@ checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing.
 """
 
 
-def word_for(kind: Kind, source: str) -> str:
+def source_type_for(kind: Kind, source: str) -> str:
     """The source type of a record of ``kind`` from ``source``."""
     record_kind = installed_kinds().get(kind)
     return (source in SESSION_SOURCES and record_kind.agent_source_type) or record_kind.source_type
