@@ -136,11 +136,11 @@ def file(folder: str = "") -> Handler:
 
     async def answer(call: Call) -> web.StreamResponse:
         name = folder + call.request.match_info["name"]
-        path = _files().get(name)
-        if path is None:
+        asset = _files().get(name)
+        if asset is None:
             raise NotFound(f"the viewer has no file {name[:60]!r}")
         return web.Response(
-            body=path.read_bytes(), content_type=_TYPES[name.rpartition(".")[2]], charset="utf-8"
+            body=asset.read_bytes(), content_type=_TYPES[name.rpartition(".")[2]], charset="utf-8"
         )
 
     return answer
