@@ -131,7 +131,7 @@ _OPENED_OTHERWISE = {
     "features/citations/processor.py": {"(DATA / file).open": _OURS},
     "features/viewer/http.py": {
         "(_FOLDER / 'index.html').read_bytes": _OURS,
-        "found.read_bytes": _OURS,
+        "asset.read_bytes": _OURS,
     },
     "features/backup/http.py": {"config.read_text": _OURS},
     "features/claude_mem/http.py": {"path.open": _OURS},

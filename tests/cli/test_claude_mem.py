@@ -12,7 +12,7 @@ import pytest
 
 from homes import Home
 from mem_search.cli import worker
-from mem_search.daemon.probe import conflict
+from mem_search.daemon.probe import port_conflict
 from mem_search.errors import Conflict, InputError, Unavailable
 from mem_search.features.claude_mem import cli as claude_mem
 from mem_search.features.claude_mem.cli import KEY, finding
@@ -139,7 +139,7 @@ def test_beside_a_claude_mem_that_runs_it_says_what_runs_where(
     assert f"claude-mem runs on port {theirs} and records as before" in capsys.readouterr().err
     claude_mem.tell(theirs)  # our worker cannot start there, and says so
     assert capsys.readouterr().err == ""
-    said = conflict("127.0.0.1", theirs).message
+    said = port_conflict("127.0.0.1", theirs).message
     assert f"port {theirs} is taken by claude-mem's worker (pid 4711)" in said
     assert "MEM_SEARCH_PORT=0" in said
 

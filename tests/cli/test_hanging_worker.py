@@ -63,11 +63,11 @@ def test_on_a_busy_machine_an_answer_is_waited_for_longer(
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
     with standing_in(tmp_path / "home", Late) as server:
         place = ("127.0.0.1", server.server_port, KEY)
-        assert not connection.alive(place)
+        assert not connection.is_alive(place)
         monkeypatch.setattr("os.getloadavg", lambda: (1e6, 0.0, 0.0))
         assert connection.patience() == 60.0
         threading.Timer(0.3, may_answer.set).start()
-        assert connection.alive(place)
+        assert connection.is_alive(place)
 
 
 def test_every_command_waits_once_for_a_worker_that_accepts_and_is_silent(mem: Home) -> None:

@@ -19,7 +19,7 @@ from mem_search.daemon import logs
 from mem_search.daemon.connection import address, home_of, is_locked
 from mem_search.daemon.control import running, stop
 from mem_search.daemon.lock import start_lock, worker_lock
-from mem_search.daemon.probe import conflict, probe
+from mem_search.daemon.probe import port_conflict, probe
 from mem_search.daemon.run import refuse_foreign_hosts
 from mem_search.daemon.state import WorkerState, read_state, write_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError
@@ -159,7 +159,7 @@ def test_a_foreign_server_is_named_in_the_conflict(foreign_port: int) -> None:
     found = probe("127.0.0.1", foreign_port)
     assert found is not None
     assert not found.is_worker
-    message = conflict("127.0.0.1", foreign_port).message
+    message = port_conflict("127.0.0.1", foreign_port).message
     assert "BaseHTTP" in message
     assert "MEM_SEARCH_PORT" in message
 

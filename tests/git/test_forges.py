@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from git_repositories import Repository
-from mem_search.git.marks import commits_at, repository_at
+from mem_search.git.marks import commit_url_prefix, commit_url_prefix_of
 from mem_search.git.places import find
 
 
@@ -38,7 +38,7 @@ from mem_search.git.places import find
     ],
 )
 def test_a_remote_names_the_address_of_its_commits(url: str, wanted: str) -> None:
-    assert commits_at(url) == wanted
+    assert commit_url_prefix_of(url) == wanted
 
 
 @pytest.mark.parametrize(
@@ -64,13 +64,13 @@ def test_a_remote_names_the_address_of_its_commits(url: str, wanted: str) -> Non
     ],
 )
 def test_what_names_no_forge_has_no_address(url: str) -> None:
-    assert commits_at(url) == ""
+    assert commit_url_prefix_of(url) == ""
 
 
 def test_a_password_is_in_no_address() -> None:
     for url in ("https://ada:s3cret@github.com/a/b", "ssh://ada:s3cret@gitlab.com/a/b"):
-        assert commits_at(url)
-        assert "s3cret" not in commits_at(url)
+        assert commit_url_prefix_of(url)
+        assert "s3cret" not in commit_url_prefix_of(url)
 
 
 def test_origin_counts_before_other_remotes_and_a_forge_before_a_folder(tmp_path: Path) -> None:
@@ -80,6 +80,6 @@ def test_origin_counts_before_other_remotes_and_a_forge_before_a_folder(tmp_path
     repo.run("remote", "add", "origin", "/srv/git/engine.git")
     place = find(repo.path)
     assert place is not None
-    assert repository_at(place) == "https://github.com/ada/backup/commit/"
+    assert commit_url_prefix(place) == "https://github.com/ada/backup/commit/"
     repo.run("remote", "set-url", "origin", "git@github.com:ada/engine.git")
-    assert repository_at(place) == "https://github.com/ada/engine/commit/"
+    assert commit_url_prefix(place) == "https://github.com/ada/engine/commit/"

@@ -11,7 +11,13 @@ import numpy as np
 import pytest
 from http_worker import AUTHORIZED, Client, lifecycle_of
 
-from mem_search.features.learning.service import Question, chance, fitted, is_held_out, judged
+from mem_search.features.learning.service import (
+    Question,
+    fit_weights,
+    is_held_out,
+    judged,
+    sign_test_p_value,
+)
 from mem_search.model import Draft
 from mem_search.search.stages.learned import FEATURES, file_of, read_file
 from mem_search.settings import Settings
@@ -164,7 +170,7 @@ def questions(count: int, wanted: int, seed: int) -> list[Question]:
 
 @pytest.mark.parametrize("wanted", range(len(FEATURES)))
 def test_the_weight_that_explains_the_openings_is_found(wanted: int) -> None:
-    weights = fitted(questions(60, wanted, 1))
+    weights = fit_weights(questions(60, wanted, 1))
     assert np.argmax(np.abs(weights)) == wanted
     outcome, _ = judged(questions(60, wanted, 1), questions(30, wanted, 2), np.zeros(len(FEATURES)))
     assert outcome.kept
@@ -196,8 +202,8 @@ def test_what_was_learned_before_has_to_be_beaten() -> None:
 
 
 def test_a_tie_is_no_win() -> None:
-    assert chance(0, 0) == 1.0
-    assert chance(5, 0) == 1 / 32
+    assert sign_test_p_value(0, 0) == 1.0
+    assert sign_test_p_value(5, 0) == 1 / 32
 
 
 @pytest.mark.parametrize(

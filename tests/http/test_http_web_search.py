@@ -225,7 +225,7 @@ async def test_a_name_that_leads_into_the_network_is_not_asked(
     limits = lifecycle_of(filled).runtime.store.limits
     web = WebSearch(settings, limits, near)
     page = await lifecycle_of(filled).runtime.search.service.search(SearchRequest("lantern"), "")
-    said = await web.beside(page, OWNER)
+    said = await web.results_for(page, OWNER)
     assert said.state == "failed"
     assert "MEM_SEARCH_FETCH_ALLOW=search.example.org:80" in said.detail
 

@@ -12,7 +12,7 @@ from mem_search.features.weighted.requests import (
     SESSION_SOURCES,
     SourceType,
     rules_for,
-    word_for,
+    source_type_for,
 )
 from mem_search.model import Kind
 from mem_search.records.registry import installed_kinds
@@ -30,7 +30,7 @@ def test_exactly_one_rule_holds_for_a_record(kind: Kind, source: str) -> None:
         for rule in RULES
         if kind in rule.kinds and rule.of_agents in (None, source in SESSION_SOURCES)
     ]
-    assert [rule.word for rule in met] == [word_for(kind, source)]
+    assert [rule.word for rule in met] == [source_type_for(kind, source)]
 
 
 def test_all_words_but_one_have_records() -> None:
@@ -39,6 +39,6 @@ def test_all_words_but_one_have_records() -> None:
 
 
 def test_notes_of_agents_and_of_people_have_different_source_types() -> None:
-    assert word_for("note", "claude-mem") == "conversation"
-    assert word_for("note", "jsonl") == "direct_input"
-    assert word_for("observation", "git") == "api_import"
+    assert source_type_for("note", "claude-mem") == "conversation"
+    assert source_type_for("note", "jsonl") == "direct_input"
+    assert source_type_for("observation", "git") == "api_import"

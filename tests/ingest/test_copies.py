@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.features.forgetting.service import _discarded
-from mem_search.ingest.copies import holds, look_through, looked_again
+from mem_search.ingest.copies import find_copies, holds, recheck_copies
 from mem_search.model.forgetting import Copies, Traces
 from mem_search.settings import is_shared
 
@@ -44,7 +44,7 @@ def test_exports_backups_and_logs_that_hold_it_are_named(tmp_path: Path) -> None
         put(tmp_path, rewritten_or_foreign, "zylophantic")
     (tmp_path / "link").symlink_to("mem-search.db")
     os.mkfifo(tmp_path / "pipe")
-    assert look_through(tmp_path, WORDS) == Copies(
+    assert find_copies(tmp_path, WORDS) == Copies(
         8,
         (
             "all.jsonl", "notes.txt", "backups/one.zip", "before-restore-1/mem-search.db",
@@ -55,7 +55,7 @@ def test_exports_backups_and_logs_that_hold_it_are_named(tmp_path: Path) -> None
 
 def test_a_name_that_gives_it_away_is_not_shown(tmp_path: Path) -> None:
     put(tmp_path, "exports/zylophantic.txt", "nothing else")
-    assert look_through(tmp_path, WORDS).still_in == ("exports/…",)
+    assert find_copies(tmp_path, WORDS).still_in == ("exports/…",)
 
 
 def test_a_word_on_the_border_of_two_pieces_is_found(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
     content = bytearray(file.read_bytes())
     content[2000:2010] = b"0123456789"
     file.write_bytes(content)
-    assert look_through(tmp_path, WORDS) == Copies(0, (), ("cut.zip",))
+    assert find_copies(tmp_path, WORDS) == Copies(0, (), ("cut.zip",))
     assert holds(tmp_path / "missing", WORDS) is False
 
 
@@ -78,7 +78,7 @@ def test_an_encrypted_file_cannot_be_read_and_is_told(tmp_path: Path) -> None:
     for header, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(header) + flags] |= 1
     file.write_bytes(content)
-    assert look_through(tmp_path, WORDS) == Copies(0, (), ("locked.zip",))
+    assert find_copies(tmp_path, WORDS) == Copies(0, (), ("locked.zip",))
 
 
 def test_in_a_home_directory_only_our_files_are_read(
@@ -88,36 +88,36 @@ def test_in_a_home_directory_only_our_files_are_read(
     assert is_shared(tmp_path)
     put(tmp_path, "letter.txt", "zylophantic")
     put(tmp_path, "spool/1/upload.jsonl", "zylophantic")
-    assert look_through(tmp_path, WORDS) == Copies(1, ("spool/1/upload.jsonl",))
+    assert find_copies(tmp_path, WORDS) == Copies(1, ("spool/1/upload.jsonl",))
 
 
 def test_a_receipt_names_a_file_as_holding_words_only_while_it_does(tmp_path: Path) -> None:
     for name in ("gone", "changed", "kept", "before-zylophantic"):
         put(tmp_path, name, "the zylophantic harbour")
     log = put(tmp_path, "logs/worker.log", "cannot read zylophantic.md\n")
-    seen = look_through(tmp_path, WORDS)
-    assert looked_again(tmp_path, seen) == seen
+    seen = find_copies(tmp_path, WORDS)
+    assert recheck_copies(tmp_path, seen) == seen
     (tmp_path / "gone").unlink()
     put(tmp_path, "changed", "a harbour")
     with log.open("a") as growing:
         growing.write("another line\n")
-    now = looked_again(tmp_path, seen)
+    now = recheck_copies(tmp_path, seen)
     assert set(now.still_in) == {"kept", "logs/worker.log", "…"}
     assert (now.gone, now.changed) == (("gone",), ("changed",))
-    assert looked_again(tmp_path, now).still_in == now.still_in
+    assert recheck_copies(tmp_path, now).still_in == now.still_in
     log.rename(log.with_name("worker.log.1"))
     put(tmp_path, "logs/worker.log", "a new log")
     (tmp_path / "before-zylophantic").unlink()
-    later = looked_again(tmp_path, seen)
+    later = recheck_copies(tmp_path, seen)
     assert (later.still_in, later.changed) == (("kept",), ("changed", "logs/worker.log"))
     assert set(later.gone) == {"gone", "…"}
 
 
 def test_a_log_that_was_emptied_has_changed(tmp_path: Path) -> None:
     log = put(tmp_path, "logs/worker.log", "cannot read zylophantic.md")
-    seen = look_through(tmp_path, WORDS)
+    seen = find_copies(tmp_path, WORDS)
     os.truncate(log, 4)
-    assert looked_again(tmp_path, seen).changed == ("logs/worker.log",)
+    assert recheck_copies(tmp_path, seen).changed == ("logs/worker.log",)
 
 
 def test_years_and_our_own_words_give_nothing_away(tmp_path: Path) -> None:
@@ -125,22 +125,22 @@ def test_years_and_our_own_words_give_nothing_away(tmp_path: Path) -> None:
     put(tmp_path, "notes", "in 2026 at 37733")
     put(tmp_path, "hooks/costs.jsonl", '{"session": "a", "agent": "zylophantic"}')
     traces = Traces(frozenset({"2026", "37733", "9451", "mem", "pid"}), frozenset())
-    assert look_through(tmp_path, traces).still_in == ()
+    assert find_copies(tmp_path, traces).still_in == ()
     put(tmp_path, "phones", "call 5550199000")
     named = Traces(frozenset({"5550199000"}), frozenset())
-    assert look_through(tmp_path, named).still_in == ("phones",)
+    assert find_copies(tmp_path, named).still_in == ("phones",)
 
 
 def test_packed_files_are_read_and_a_cut_one_is_told(tmp_path: Path) -> None:
     put(tmp_path, "one.gz", gzip.compress(b"x " * 90_000 + b"zylophantic"))
     put(tmp_path, "two.gz", gzip.compress(os.urandom(9000))[:-100])
-    assert look_through(tmp_path, WORDS) == Copies(1, ("one.gz",), ("two.gz",))
+    assert find_copies(tmp_path, WORDS) == Copies(1, ("one.gz",), ("two.gz",))
 
 
 def test_a_store_that_was_moved_to_a_server_is_looked_through(tmp_path: Path) -> None:
     put(tmp_path, "mem-search.db", "zylophantic")
-    assert look_through(tmp_path, WORDS).still_in == ()
-    assert look_through(tmp_path, WORDS, in_file=False).still_in == ("mem-search.db",)
+    assert find_copies(tmp_path, WORDS).still_in == ()
+    assert find_copies(tmp_path, WORDS, in_file=False).still_in == ("mem-search.db",)
 
 
 def test_ended_uploads_that_may_hold_what_was_forgotten_are_removed(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ async def test_documents_of_an_older_version_get_their_facts_once(
     other = draft("letter", "Nothing is stated here", kind="file", title="a letter")
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
-        patched.setattr(prepare, "completed", lambda metadata, *_, **__: metadata)
+        patched.setattr(prepare, "with_facts", lambda metadata, *_, **__: metadata)
         batch = prepared(bill, other)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     await store.redacting.note_rules("of an older version")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mem_search.metadata import MODELS, faults, model_of
-from mem_search.metadata.extraction import completed, facts
+from mem_search.metadata.extraction import facts, with_facts
 from mem_search.text.search_fields import DOCUMENT_FIELDS, holding
 
 ENGLISH_INVOICE = """Quay Lamps Ltd
@@ -190,21 +190,21 @@ def test_amounts_are_read_as_people_write_them(
 
 def test_what_is_given_wins_under_any_of_its_names() -> None:
     given = {"total_amount": 5, "due": "2027-01-01", "vendor": "Ann's"}
-    found = completed(given, "Invoice", ENGLISH_INVOICE, kind="file")
+    found = with_facts(given, "Invoice", ENGLISH_INVOICE, kind="file")
     assert {name: found[name] for name in given} == given
     assert not {"amount", "due_date", "vendor"} & found["from_text"].keys()
     assert found["from_text"]["invoice_number"] == "QL-2031"
 
 
 def test_a_second_reading_changes_nothing_and_forgets_what_is_gone() -> None:
-    first = completed({}, "Invoice", ENGLISH_INVOICE, kind="file")
-    assert completed(first, "Invoice", ENGLISH_INVOICE, kind="file") == first
-    assert completed(first, "Invoice", "Nothing here.", kind="file") == {}
+    first = with_facts({}, "Invoice", ENGLISH_INVOICE, kind="file")
+    assert with_facts(first, "Invoice", ENGLISH_INVOICE, kind="file") == first
+    assert with_facts(first, "Invoice", "Nothing here.", kind="file") == {}
 
 
 def test_a_model_is_heard_only_where_nobody_else_says_it() -> None:
     said = {"from_model": {"amount": 1.0, "category": "light", "due_date": "2020-01-01"}}
-    found = completed({**said, "due_date": "2027-01-01"}, "Invoice", ENGLISH_INVOICE, kind="file")
+    found = with_facts({**said, "due_date": "2027-01-01"}, "Invoice", ENGLISH_INVOICE, kind="file")
     assert found["from_model"] == {"category": "light"}
     assert found["from_text"]["amount"] == 96.0
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from mem_search.features.graph.formats import write
-from mem_search.features.graph.picture import APART, placed
+from mem_search.features.graph.picture import APART, layout
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 from patience import PATIENCE
 
@@ -70,16 +70,16 @@ def test_nodes_stand_apart_and_in_the_same_place_every_time(
     asked: tuple[int, list[tuple[int, int]]],
 ) -> None:
     count, pairs = asked
-    at = placed(count, pairs)
+    at = layout(count, pairs)
     assert at.shape == (count, 2)
     assert np.isfinite(at).all()
-    assert np.array_equal(at, placed(count, pairs))
+    assert np.array_equal(at, layout(count, pairs))
     distance = np.sqrt(((at[:, None] - at[None]) ** 2).sum(-1)) + np.eye(count) * APART
     assert count < 2 or distance.min() > 0.5 * APART
 
 
 def test_what_is_connected_is_near_and_parts_do_not_mix() -> None:
-    at = placed(42, [(hub, hub + leaf) for hub in (0, 21) for leaf in range(1, 21)])
+    at = layout(42, [(hub, hub + leaf) for hub in (0, 21) for leaf in range(1, 21)])
     one, other = at[:21], at[21:]
     near = np.sqrt(((one - one[0]) ** 2).sum(-1)).max()
     assert near < np.sqrt(((other - one[0]) ** 2).sum(-1)).min()

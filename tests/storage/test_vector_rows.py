@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import drafts
 from drafts import store
-from mem_search.model.arrays import dots
+from mem_search.model.arrays import matvec
 from mem_search.storage.sqlite import vectors
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.vectors import VectorRows
@@ -61,9 +61,9 @@ def rows(model: int, tmp_path: Path) -> Iterator[VectorRows]:
 def test_a_row_has_the_same_product_in_every_matrix() -> None:
     for dimensions in (7, 100, 256, 384, 768):
         matrix, query = unit_vectors(600, dimensions), unit_vectors(601, dimensions)[600]
-        whole = dots(matrix, query)
+        whole = matvec(matrix, query)
         for first, count in ((0, 1), (3, 2), (5, 17), (88, 512)):
-            part = dots(matrix[first : first + count].copy(), query)
+            part = matvec(matrix[first : first + count].copy(), query)
             assert part.tolist() == whole[first : first + count].tolist()
 
 

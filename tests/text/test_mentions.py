@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from growth import check_growth
-from mem_search.ingest.edges import find
+from mem_search.ingest.edges import find_mentions
 
 KINDS = ("note", "observation", "session_summary")
 
@@ -40,7 +40,7 @@ PIECES = (
 
 
 def seen(text: str) -> list[tuple[str, str]]:
-    return [(mention.kind, mention.value) for mention in find(text, KINDS)]
+    return [(mention.kind, mention.value) for mention in find_mentions(text, KINDS)]
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_lookalikes_are_no_mentions(text: str) -> None:
 @given(st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join)))
 def test_any_text_is_read_and_spans_are_exact_and_apart(text: str) -> None:
     end = 0
-    for mention in find(text, KINDS):
+    for mention in find_mentions(text, KINDS):
         assert end <= mention.start < mention.end <= len(text)
         end = mention.end
         assert mention.value
@@ -118,4 +118,6 @@ def test_time_grows_with_the_length_and_no_faster(piece: str) -> None:
     def text_of(length: int) -> str:
         return piece * (length // len(piece))
 
-    check_growth("find", lambda text: find(text, KINDS), text_of, (5_000, 50_000), 30, 0.03)
+    check_growth(
+        "find_mentions", lambda text: find_mentions(text, KINDS), text_of, (5_000, 50_000), 30, 0.03
+    )

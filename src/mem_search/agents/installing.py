@@ -239,11 +239,11 @@ def _merged_text(
     made, ours = [tuple(each) for each in written.made], []
     for entry, row in zip(entries, wanted, strict=True):
         content = settings_text.read(text)
-        found = settings_text.at(content, entry.path)
-        if entry.in_list and isinstance(found, list) and entry.value in found:
+        current = settings_text.at(content, entry.path)
+        if entry.in_list and isinstance(current, list) and entry.value in current:
             written.shared |= row not in written.entries  # from an installation before this one
             ours.append(row)
-        elif entry.in_list or found is None:
+        elif entry.in_list or current is None:
             for depth in range(1, len(entry.path) + entry.in_list):
                 path = entry.path[:depth]
                 if settings_text.at(content, path) is None and path not in made:
@@ -251,7 +251,7 @@ def _merged_text(
             change = settings_text.with_item if entry.in_list else settings_text.with_member
             text = change(text, entry.path, entry.value)
             ours.append(row)
-        elif found == entry.value or row in written.entries:
+        elif current == entry.value or row in written.entries:
             # Equal and not ours: it was there before us, and stays.
             ours += [row] if row in written.entries else []
         elif not isinstance(entry.value, dict):
@@ -291,16 +291,16 @@ def _without(file: Path, now: bytes, written: Written) -> tuple[bytes, list[str]
 
 def _taken_out(text: str, row: dict[str, Any], kept: list[str]) -> str:
     path, value = tuple(row["path"]), row["value"]
-    found = settings_text.at(settings_text.read(text), path)
+    current = settings_text.at(settings_text.read(text), path)
     if row["in_list"]:
-        return settings_text.without_items(text, path, value) if isinstance(found, list) else text
-    if found is None:
+        return settings_text.without_items(text, path, value) if isinstance(current, list) else text
+    if current is None:
         return text
     # An agent may have added a switch of its own to our entry; another command is not ours.
-    if isinstance(found, dict) and isinstance(value, dict):
-        ours = all(found.get(key) == each for key, each in value.items())
+    if isinstance(current, dict) and isinstance(value, dict):
+        ours = all(current.get(key) == each for key, each in value.items())
     else:
-        ours = found == value
+        ours = current == value
     if ours:
         return settings_text.without_member(text, path)
     kept.append(f"{'.'.join(path)} was changed by hand")

@@ -69,15 +69,15 @@ def with_member(text: str, path: Path, value: Any) -> str:
 
 def with_item(text: str, path: Path, value: Any) -> str:
     """``text`` with ``value`` at the end of the list at ``path``, which is made if needed."""
-    found = at(read(text), path)
-    if found is None:
+    items = at(read(text), path)
+    if items is None:
         return with_member(text, path, [value])
-    if not isinstance(found, list):
+    if not isinstance(items, list):
         raise NotJson(f"{'.'.join(path)} is not a list")
     node = _find(_parse(text), path)
     assert node is not None
     changed = _inserted(text, node, len(path) + 1, "", value)
-    return _checked(changed, _set(read(text), path, [*found, value]))
+    return _checked(changed, _set(read(text), path, [*items, value]))
 
 
 def without_member(text: str, path: Path) -> str:
@@ -181,8 +181,8 @@ def _unit(text: str, node: Node, depth: int) -> str:
         before = text[text.rfind("\n", 0, member.start) + 1 : member.start]
         if "\n" in text[: member.start] and before and not before.strip(" \t"):
             return before[: len(before) // depth]
-        if found := _unit(text, member.node, depth + 1):
-            return found
+        if unit := _unit(text, member.node, depth + 1):
+            return unit
     return ""
 
 
@@ -201,10 +201,10 @@ def _set(value: Any, path: Path, new: Any) -> Any:
 
 def _find(node: Node, path: Path) -> Node | None:
     for key in path:
-        found = [each for each in node.members if each.key == key]
-        if not found or not isinstance(node.value, dict):
+        members = [each for each in node.members if each.key == key]
+        if not members or not isinstance(node.value, dict):
             return None
-        node = found[-1].node
+        node = members[-1].node
     return node
 
 
@@ -222,16 +222,16 @@ def _value(text: str, at: int, depth: int) -> Node:
     sign = text[at : at + 1]
     if sign and sign in "{[":
         return _container(text, at, depth, "}" if sign == "{" else "]")
-    if found := _STRING.match(text, at):
-        return Node(at, found.end(), _string(found[0], text, at))
-    if not (found := _BARE.match(text, at)):
+    if match := _STRING.match(text, at):
+        return Node(at, match.end(), _string(match[0], text, at))
+    if not (match := _BARE.match(text, at)):
         raise _fault(text, at)
-    word = found[0]
+    word = match[0]
     try:
         value = _WORDS[word] if word in _WORDS else json.loads(word)
     except ValueError:
         value = ("JSON5", word)  # a number of JSON5, such as .5 or 0xF: it is only kept
-    return Node(at, found.end(), value)
+    return Node(at, match.end(), value)
 
 
 def _container(text: str, at: int, depth: int, close: str) -> Node:
@@ -241,13 +241,13 @@ def _container(text: str, at: int, depth: int, close: str) -> Node:
             raise _fault(text, place)
         start, key = place, str(len(node.members))
         if close == "}":
-            if found := _STRING.match(text, place):
-                key = _string(found[0], text, place)
-            elif found := _BARE.match(text, place):
-                key = found[0]
+            if match := _STRING.match(text, place):
+                key = _string(match[0], text, place)
+            elif match := _BARE.match(text, place):
+                key = match[0]
             else:
                 raise _fault(text, place)
-            colon = _skip(text, found.end())
+            colon = _skip(text, match.end())
             if text[colon : colon + 1] != ":":
                 raise _fault(text, colon)
             place = _skip(text, colon + 1)
@@ -274,8 +274,8 @@ def _string(quoted: str, text: str, at: int) -> str:
 
 
 def _skip(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _fault(text: str, at: int) -> NotJson:

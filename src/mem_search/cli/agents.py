@@ -126,8 +126,8 @@ def _everything(settings: Settings, setup: Setup, *, data: bool) -> Iterator[Par
     yield from _agents(settings, setup, [agent.name for agent in AGENTS])
     for what, take_back in neighbours.to_take_back():
         yield Part(what, take_back)
-    if (found := service.service_of(settings)) is not None and found.is_installed:
-        yield Part(f"service: {found.file}", lambda: [f"{service.uninstall(settings)}: removed"])
+    if (unit := service.service_of(settings)) is not None and unit.is_installed:
+        yield Part(f"service: {unit.file}", lambda: [f"{service.uninstall(settings)}: removed"])
     rows = shell.remembered(settings.home)
     for row in reversed(rows):
         what = row.file if row.made or row.link else f"our lines in {row.file}"

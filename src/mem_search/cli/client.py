@@ -29,9 +29,9 @@ from mem_search.daemon.connection import (
     connect,
     headers,
     is_outdated,
-    named,
+    url_host,
 )
-from mem_search.daemon.control import Starting, is_starting, running, silent, start, unproved
+from mem_search.daemon.control import Starting, is_starting, no_answer, no_proof, running, start
 from mem_search.errors import InputError, MemSearchError, StorageError, Unavailable
 from mem_search.settings import Settings
 
@@ -186,16 +186,16 @@ class Client:
                 with connection.getresponse() as reply:
                     yield reply
         except NoAnswer:
-            raise silent(self.settings) from None
+            raise no_answer(self.settings) from None
         except Unproved:
-            raise unproved(self.place) from None
+            raise no_proof(self.place) from None
         except (OSError, http.client.HTTPException) as error:
             if self.remote is not None:
                 raise Unavailable(
                     f"the connection to {self.remote} broke ({error}); is the tunnel open?"
                 ) from error
             raise Unavailable(
-                f"the connection to the worker at {named(self.place[0])}:{self.place[1]} broke "
+                f"the connection to the worker at {url_host(self.place[0])}:{self.place[1]} broke "
                 f"({error}); see: mem-search worker status"
             ) from error
         finally:

@@ -63,8 +63,8 @@ def facet(name: str) -> Values:
             ("dateEnd", "now"),
         ]
         answer = _asked(UNIFIED, [*pairs, ("format", "json")])
-        found = answer.get("facets", {}).get(name, {}).get("values", [])
-        return _beginning(incomplete, ((each["value"], f"{each['count']} found") for each in found))
+        rows = answer.get("facets", {}).get(name, {}).get("values", [])
+        return _beginning(incomplete, ((each["value"], f"{each['count']} found") for each in rows))
 
     return complete
 
@@ -86,26 +86,26 @@ def kinds(incomplete: str) -> Sequence[tuple[str, str]]:
 def refs(incomplete: str) -> Sequence[tuple[str, str]]:
     """Complete the ref of one of the newest records."""
     pairs = [("dateEnd", "now"), ("limit", str(_NEWEST)), ("format", "json")]
-    found = _asked(UNIFIED, pairs).get("results", [])
-    return _beginning(incomplete, ((each["ref"], each["title"]) for each in found))
+    results = _asked(UNIFIED, pairs).get("results", [])
+    return _beginning(incomplete, ((each["ref"], each["title"]) for each in results))
 
 
 def saved_searches(incomplete: str) -> Sequence[tuple[str, str]]:
     """Complete the name of a saved search."""
-    found = _asked("/api/v1/saved-searches").get("saved_searches", [])
-    return _beginning(incomplete, ((each["name"], "") for each in found))
+    rows = _asked("/api/v1/saved-searches").get("saved_searches", [])
+    return _beginning(incomplete, ((each["name"], "") for each in rows))
 
 
 def scopes(incomplete: str) -> Sequence[tuple[str, str]]:
     """Complete the name of a scope."""
-    found = _asked("/api/v1/scopes").get("scopes", [])
-    return _beginning(incomplete, ((each["name"], "") for each in found))
+    rows = _asked("/api/v1/scopes").get("scopes", [])
+    return _beginning(incomplete, ((each["name"], "") for each in rows))
 
 
 def jobs(incomplete: str) -> Sequence[tuple[str, str]]:
     """Complete the id of a job."""
-    found = _asked("/api/jobs").get("jobs", [])
-    return _beginning(incomplete, ((each["id"], each["state"]) for each in found))
+    rows = _asked("/api/jobs").get("jobs", [])
+    return _beginning(incomplete, ((each["id"], each["state"]) for each in rows))
 
 
 def _asked(path: str, pairs: Pairs = ()) -> dict[str, Any]:
@@ -189,5 +189,5 @@ def _fish() -> Callable[[str], str]:
 
 def _option() -> str:
     """``--project=`` where its value is completed, else nothing."""
-    found = re.search(r"(?:^|\s)(--[a-z-]+=)\S*$", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
-    return found[1] if found else ""
+    match = re.search(r"(?:^|\s)(--[a-z-]+=)\S*$", os.environ.get("_TYPER_COMPLETE_ARGS", ""))
+    return match[1] if match else ""

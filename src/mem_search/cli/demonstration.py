@@ -75,11 +75,11 @@ def question(client: Client) -> Question | None:
     spare: Question | None = None
     for is_sample in (False, True):
         for asks_for, parameters, ask in _SORTS:
-            found = _search(client, UNIFIED, [*parameters, ("limit", f"{_CANDIDATES}")])
-            found = [each for each in found if (each["source"] == SAMPLE) is is_sample]
-            refs = {each["ref"] for each in found}
-            for result in found:
-                if result.get("caution") or not (words := ask(result)):
+            hits = _search(client, UNIFIED, [*parameters, ("limit", f"{_CANDIDATES}")])
+            hits = [each for each in hits if (each["source"] == SAMPLE) is is_sample]
+            refs = {each["ref"] for each in hits}
+            for hit in hits:
+                if hit.get("caution") or not (words := ask(hit)):
                     continue
                 asked = Question(words, asks_for)
                 spare = spare or asked
@@ -90,8 +90,8 @@ def question(client: Client) -> Question | None:
 
 
 def _search(client: Client, route: str, pairs: list[tuple[str, str]]) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = client.json("GET", route, [*pairs, ("format", "json")])["results"]
-    return found
+    hits: list[dict[str, Any]] = client.json("GET", route, [*pairs, ("format", "json")])["results"]
+    return hits
 
 
 def _topic(text: str) -> str:

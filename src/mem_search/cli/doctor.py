@@ -103,17 +103,17 @@ def sample_search(client: Client, stats: Mapping[str, Any]) -> Iterator[Finding]
 
 def replica(stats: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the replica of the store's server answers searches, if there is one."""
-    found = stats["replica"]
-    if not found:
+    status = stats["replica"]
+    if not status:
         return
-    lag = "" if found["lag_s"] is None else f", {found['lag_s']:g} s behind"
-    if found["state"] == "used":
-        yield Finding("replica", "ok", f"{found['place']} answers searches{lag}")
-    elif found["state"] == "alone":
-        detail = f"{found['place']} answers searches{lag}, because {found['detail']}"
+    lag = "" if status["lag_s"] is None else f", {status['lag_s']:g} s behind"
+    if status["state"] == "used":
+        yield Finding("replica", "ok", f"{status['place']} answers searches{lag}")
+    elif status["state"] == "alone":
+        detail = f"{status['place']} answers searches{lag}, because {status['detail']}"
         yield Finding("replica", "missing", detail, "start the server of MEM_SEARCH_STORE")
     else:
-        detail = f"{found['place']}{lag}: {found['detail']}; the primary answers searches"
+        detail = f"{status['place']}{lag}: {status['detail']}; the primary answers searches"
         fix = "look at the log of that server, or unset MEM_SEARCH_STORE_REPLICA"
         yield Finding("replica", "advice", detail, fix)
 
@@ -153,8 +153,8 @@ def redacted_again(jobs: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
     show = f"mem-search jobs {job['id']}"
     if job["state"] == "done":
         changed, texts = (job["result"][name] for name in ("changed", "texts"))
-        found = f"{counted(changed, 'record')} and {counted(texts, 'other text')}"
-        detail = f"what an older version stored was redacted again: {found} had a secret"
+        affected = f"{counted(changed, 'record')} and {counted(texts, 'other text')}"
+        detail = f"what an older version stored was redacted again: {affected} had a secret"
         if facts := job["result"].get("facts"):
             detail += f"; facts such as amounts were found in {counted(facts, 'document')}"
         if related := job["result"].get("citations"):
@@ -362,9 +362,9 @@ def examine(settings: Settings) -> Iterator[Finding]:
     except Unavailable as error:
         unknown = error
     port = settings.port if state is None else state.port
-    found = probe("127.0.0.1", port, timeout=0.5) if state is None else None
+    other = probe("127.0.0.1", port, timeout=0.5) if state is None else None
     for finding in neighbours.findings(port):
-        if found is None or found.service != finding.name:
+        if other is None or other.service != finding.name:
             yield finding  # else the port says it
     if unknown is not None:
         detail = unknown.message.partition("; run: ")[0]

@@ -30,12 +30,12 @@ from mem_search.daemon.connection import (
     Place,
     Unproved,
     address,
-    alive,
     connect,
     headers,
     home_of,
+    is_alive,
     is_outdated,
-    named,
+    url_host,
 )
 from mem_search.text.control_characters import PLAIN
 
@@ -109,11 +109,11 @@ def run(argv: list[str]) -> int | None:
             bodies.append(body)
     except NoAnswer:
         from mem_search.cli.client import report
-        from mem_search.daemon.control import is_starting, silent
+        from mem_search.daemon.control import is_starting, no_answer
         from mem_search.settings import Settings
 
         settings = Settings.read()
-        return None if is_starting(settings) else report(silent(settings))
+        return None if is_starting(settings) else report(no_answer(settings))
     for number, body in enumerate(bodies):
         if number and not as_json:
             write(RULE)
@@ -221,7 +221,7 @@ def _get(place: Place, target: str, sent: dict[str, str]) -> bytes | None:
     """The body of a reply with status 200; None for anything else. Raises NoAnswer."""
     said = "".join(f"{name}: {value}\r\n" for name, value in sent.items())
     # HTTP/1.0: no chunks; the end of the connection ends the answer.
-    request = f"GET {target} HTTP/1.0\r\nHost: {named(place[0])}:{place[1]}\r\n{said}\r\n"
+    request = f"GET {target} HTTP/1.0\r\nHost: {url_host(place[0])}:{place[1]}\r\n{said}\r\n"
     pieces: list[bytes] = []
     try:
         connection = connect(place)
@@ -255,5 +255,5 @@ def _received(connection: _socket, place: Place) -> bytes:
         try:
             return connection.recv(65536)
         except TimeoutError:
-            if not alive(place):
+            if not is_alive(place):
                 raise NoAnswer from None

@@ -77,10 +77,10 @@ def jobs(
 
 def tell_embedding(client: Client) -> None:
     """Say that what was just stored is still being embedded, where that takes a while."""
-    found = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
-    waiting = found.get("total", 0) - found.get("done", 0)
-    if found.get("seconds_left", waiting / _SLOWLY) >= _LONG_SECONDS:
-        left = f", about {_duration(found['seconds_left'])} left" if "seconds_left" in found else ""
+    state = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
+    waiting = state.get("total", 0) - state.get("done", 0)
+    if state.get("seconds_left", waiting / _SLOWLY) >= _LONG_SECONDS:
+        left = f", about {_duration(state['seconds_left'])} left" if "seconds_left" in state else ""
         note(
             f"mem-search: {waiting} passages are still waiting for their vectors{left}; until then"
             " searches find them by their words. To watch: mem-search jobs"
@@ -167,10 +167,10 @@ def _done(work: Mapping[str, Any]) -> str:
     return f"{work['done']}/{work['total']}{pace}" if work["total"] else ""
 
 
-def embedding_line(found: Mapping[str, Any]) -> str:
+def embedding_line(state: Mapping[str, Any]) -> str:
     """``embedding  120/400 (80/s, 3 s left)  passages; the others are found by their words``."""
-    why = f"; it waits: {found['error']}" if found.get("error") else ""
-    return f"embedding  {_done(found)}  passages; the others are found by their words{why}"
+    why = f"; it waits: {state['error']}" if state.get("error") else ""
+    return f"embedding  {_done(state)}  passages; the others are found by their words{why}"
 
 
 def _outcome(job: Mapping[str, Any]) -> str:

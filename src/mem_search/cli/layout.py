@@ -60,7 +60,7 @@ def _pieces(line: str, columns: int) -> Iterator[str]:
     kept, taken = indent, width(indent)
     hanging = indent or HANGING
     is_begun = False
-    together = _TOGETHER.sub(lambda found: found[0].replace(" ", _KEPT_SPACE), line[len(indent) :])
+    together = _TOGETHER.sub(lambda match: match[0].replace(" ", _KEPT_SPACE), line[len(indent) :])
     for gap, word in re.findall(r"( *)([^ ]+)", together):
         for space, part in _parts(gap, word, columns - width(hanging)):
             wide = width(part)

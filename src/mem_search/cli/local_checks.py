@@ -72,11 +72,11 @@ def _is_read_only(place: Path) -> bool:
 
 def modes(settings: Settings) -> Finding:
     """Nobody but the owner reads or changes a file of the home."""
-    found = open_to_others(settings.home)
-    if not found:
+    open_files = open_to_others(settings.home)
+    if not open_files:
         return Finding("modes", "ok", "only you can read the home")
-    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-    detail = f"others may read or change {found[0]}{more}"
+    more = f" and {len(open_files) - 1} more" if len(open_files) > 1 else ""
+    detail = f"others may read or change {open_files[0]}{more}"
     fix = f"chmod -R u+rwX,go= {quote(str(settings.home))}"
     return Finding("modes", "missing", detail, fix)
 
@@ -98,8 +98,8 @@ def database(settings: Settings) -> Finding:
     """The store is ours and whole, or its server can hold one. Reads only."""
     from mem_search.storage.opening import examined  # heavy
 
-    found = examined(settings)
-    return Finding("database", "ok" if found.is_whole else "missing", found.detail, found.fix)
+    state = examined(settings)
+    return Finding("database", "ok" if state.is_whole else "missing", state.detail, state.fix)
 
 
 def model(settings: Settings) -> Finding:
@@ -152,10 +152,10 @@ def port(settings: Settings) -> Finding:
         try:
             test.bind(("127.0.0.1", settings.port))
         except OSError as error:
-            found = probe("127.0.0.1", settings.port)
-            who = (found.service or found.server or "another program") if found else error.strerror
-            if found and found.is_worker:
-                who = f"the mem-search worker of another home (pid {found.pid})"
+            other = probe("127.0.0.1", settings.port)
+            who = (other.service or other.server or "another program") if other else error.strerror
+            if other and other.is_worker:
+                who = f"the mem-search worker of another home (pid {other.pid})"
             detail = f"{settings.port} is taken: {who}"
             return Finding("port", "missing", detail, "MEM_SEARCH_PORT=0 mem-search worker start")
     return Finding("port", "ok", f"{settings.port} is free")
@@ -167,8 +167,8 @@ def unix_socket(state: WorkerState) -> Finding:
         detail = f"none: {state.no_socket}; agents use the command line"
         fix = "set MEM_SEARCH_HOME to a folder of your own on a local disk"
         return Finding("socket", "advice", detail, fix)
-    if found := problem(Path(state.socket)):
-        return Finding("socket", "missing", f"{state.socket} {found}", "mem-search worker restart")
+    if fault := problem(Path(state.socket)):
+        return Finding("socket", "missing", f"{state.socket} {fault}", "mem-search worker restart")
     if is_too_long(state.socket):
         detail = f"the path {state.socket} is too long for curl; agents use the command line"
         fix = f"cd {quote(state.home)} && curl --unix-socket worker.sock localhost/api/stats"
@@ -187,11 +187,11 @@ def events(settings: Settings) -> Iterator[Finding]:
 
 def service(settings: Settings) -> Iterator[Finding]:
     """The service, if one is installed, starts this program."""
-    found = service_of(settings)
-    if found is None or not found.is_installed:
+    unit = service_of(settings)
+    if unit is None or not unit.is_installed:
         return
-    detail = f"{found.manager} starts the worker at login ({found.file})"
-    if os.fsencode(sys.executable) in read_regular_file(found.file, MAX_SETTINGS):
+    detail = f"{unit.manager} starts the worker at login ({unit.file})"
+    if os.fsencode(sys.executable) in read_regular_file(unit.file, MAX_SETTINGS):
         yield Finding("service", "ok", detail)
     else:
         other = f"{detail}, but from another installation"

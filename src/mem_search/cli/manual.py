@@ -67,11 +67,11 @@ def help_with(
     if shown := _help_of(ctx, words):
         say(f"{shown}\n")
         return
-    found = look_up(" ".join(words), list(sections()))
-    if not found:
+    matches = look_up(" ".join(words), list(sections()))
+    if not matches:
         say(f"Nothing in the manual has these words. Every page: {_folder() / 'README.md'}\n")
         raise typer.Exit(1)
-    best, *others = found
+    best, *others = matches
     say("\n".join((_named(best), *_shortened(best), *map(_named, others))) + "\n")
     say(f"The pages are in {_folder()}.\n")
 
@@ -104,9 +104,9 @@ def look_up(question: str, pages: list[Section]) -> list[Section]:
         )
         ranked: dict[int, None] = {}
         for joined in (" AND ".join(quoted), " OR ".join(quoted)):
-            found = store.execute(_RANKED, [joined]).fetchall()
-            found.sort(key=lambda row: row[1] * _weight(pages[row[0]]))
-            ranked |= dict.fromkeys(at for at, _ in found)
+            rows = store.execute(_RANKED, [joined]).fetchall()
+            rows.sort(key=lambda row: row[1] * _weight(pages[row[0]]))
+            ranked |= dict.fromkeys(at for at, _ in rows)
     return [pages[at] for at in ranked][: 1 + _OTHERS]
 
 
@@ -132,10 +132,10 @@ def _sections_of(page: str, text: str) -> Iterator[Section]:
     is_code = False
     for line in text.splitlines():
         is_code ^= line.lstrip().startswith("```")
-        if not is_code and (found := _HEADING.match(line)):
+        if not is_code and (match := _HEADING.match(line)):
             if any(map(str.strip, lines)):
                 yield Section(page, tuple(headings), "\n".join(lines))
-            headings[len(found[1]) - 1 :] = [found[2]]
+            headings[len(match[1]) - 1 :] = [match[2]]
             lines = []
         else:
             lines.append(line)

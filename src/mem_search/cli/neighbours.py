@@ -31,8 +31,8 @@ def tell(port: int) -> None:
 def findings(port: int) -> Iterator[Finding]:
     """How each that is installed gets on with a worker on ``port``."""
     for each in _NEIGHBOURS:
-        if (found := each.finding(port, os.environ, os.getuid())) is not None:
-            yield found
+        if (finding := each.finding(port, os.environ, os.getuid())) is not None:
+            yield finding
 
 
 def to_take_back() -> Iterator[tuple[str, Callable[[], list[str]]]]:

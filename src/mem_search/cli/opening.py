@@ -93,12 +93,12 @@ def resume(ref: Ref) -> None:
     """Print the command that opens the session of a record again in its agent."""
     client = open_client()
     record = client.json("GET", f"/api/records/{id_in_url(ref)}")
-    found = _session_of(client, record)
-    if found is None:
+    command = _session_of(client, record)
+    if command is None:
         known = of_session(record["source"], str(record["metadata"].get("platform", "")))
         what = "it names none" if known else f"it is from {record['source']}"
         raise NotFound(f"{record['ref']} belongs to no session of an agent: {what}", field="ref")
-    write(f"{found}\n")
+    write(f"{command}\n")
 
 
 def original_of(client: Client, record: Mapping[str, Any]) -> Original:
@@ -204,10 +204,10 @@ def _editor() -> list[str]:
         ) from None
     if words:
         return words
-    found = next((each for each in ("nano", "vim", "vi") if shutil.which(each)), None)
-    if found is None:
+    editor = next((each for each in ("nano", "vim", "vi") if shutil.which(each)), None)
+    if editor is None:
         raise InputError("names no program; export EDITOR=vi, for example", field="EDITOR")
-    return [found]
+    return [editor]
 
 
 def _is_web(address: str) -> bool:
@@ -232,8 +232,8 @@ def _folder(client: Client, record: Mapping[str, Any]) -> str:
     if folder := record["metadata"].get("cwd"):
         return str(folder)
     pairs = [("session", record["session"]), ("limit", "1"), ("orderBy", "date_asc")]
-    found = client.json("GET", "/api/search/prompts", [*pairs, ("format", "json")])
-    return next((str(each["metadata"].get("cwd", "")) for each in found["results"]), "")
+    prompts = client.json("GET", "/api/search/prompts", [*pairs, ("format", "json")])
+    return next((str(each["metadata"].get("cwd", "")) for each in prompts["results"]), "")
 
 
 def _page_of(client: Client, ref: str) -> str:

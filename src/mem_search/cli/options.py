@@ -128,9 +128,9 @@ def absolute(path: str) -> str:
         path = local_path(path)
     except ValueError as error:
         raise InputError(f"{path} {error}", field="path") from None
-    found = spelled(Path(path).expanduser())
-    check_text(found)
-    return found
+    absolute_path = spelled(Path(path).expanduser())
+    check_text(absolute_path)
+    return absolute_path
 
 
 def check_text(path: str) -> None:

@@ -321,8 +321,8 @@ def coloured(text: str, pages: str = "") -> str:
     line = re.compile(r"^(\S+ )([A-Z][\w ]*?) (#\d+)( - .*?)( \([^()]*\))?( +<- .+)?$")
 
     def painted(row: str) -> str:
-        if found := line.match(row):
-            icon, kind, number, title, date, mark = found.groups(default="")
+        if match := line.match(row):
+            icon, kind, number, title, date, mark = match.groups(default="")
             if pages:
                 number = f"{_LINK}{pages}{number[1:]}{_LINK_END}{number}{_LINK}{_LINK_END}"
             shown = f"{icon}{_CYAN}{kind}{_OFF} {_BOLD}{number}{_OFF}{title}"

@@ -76,20 +76,20 @@ def quickstart(
     _start(port)
     client = open_client()
     _step("2. What this machine has")
-    found = []
-    for source, path, size in _found():
-        found.append((source, path))
+    locations = []
+    for source, path, size in _locations():
+        locations.append((source, path))
         say(f"  {source:12} {_short(path)}{size}\n")
-    if not found:
+    if not locations:
         say("  nothing that can be read without being named\n")
     confirmed = f"Read this into {_short(str(home))}? Nothing leaves this machine."
-    if found and (
+    if locations and (
         yes or not sys.stdin.isatty() or typer.confirm(confirmed, default=True, err=True)
     ):
-        _read(client, found)
+        _read(client, locations)
     records = client.json("GET", "/api/stats")["records"]["total"]
     if not records:
-        _read_sample(client, is_declined=bool(found))
+        _read_sample(client, is_declined=bool(locations))
     _wait_for_meaning(client)
     _ask(replace(client, anonymous=True))
     _step("Three commands to go on with")
@@ -148,7 +148,7 @@ def _counting(doing: str) -> Iterator[Callable[[str], None]]:
             progress("")
 
 
-def _found() -> Iterator[tuple[str, str, str]]:
+def _locations() -> Iterator[tuple[str, str, str]]:
     """(source, path, size) of what can be read here; the size is for people, "" where unknown."""
     # Heavy: a source imports the libraries that it reads with.
     from mem_search.contracts import Machine
@@ -180,21 +180,21 @@ def _found() -> Iterator[tuple[str, str, str]]:
 
 def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
     """The files below ``place``, the newest first."""
-    found: list[tuple[Path, os.stat_result]] = []
+    files: list[tuple[Path, os.stat_result]] = []
     paths = place.rglob("*") if place.is_dir() else [place]
     shown = time.monotonic() + _LOOK_SECONDS if sys.stderr.isatty() else math.inf
     for path in paths:
         if time.monotonic() > shown:
-            progress(f"  looking in {_short(str(place))}: {len(found)} files")
+            progress(f"  looking in {_short(str(place))}: {len(files)} files")
             shown = time.monotonic() + _LOOK_SECONDS
         try:
             if path.is_file():
-                found.append((path, path.stat()))
+                files.append((path, path.stat()))
         except OSError:
             continue  # gone, or of somebody else: its reading will say so
     if sys.stderr.isatty():
         progress("")
-    return sorted(found, key=lambda each: -each[1].st_mtime)
+    return sorted(files, key=lambda each: -each[1].st_mtime)
 
 
 def _amount(files: list[tuple[Path, os.stat_result]]) -> str:
@@ -232,12 +232,12 @@ def _short(path: str) -> str:
     return f"~{path[len(home) :]}" if home and path.startswith(f"{home}/") else path
 
 
-def _read(client: Client, found: Sequence[tuple[str, str]]) -> None:
+def _read(client: Client, locations: Sequence[tuple[str, str]]) -> None:
     """Read each location; one that cannot be read is told, and the others go on."""
-    _step(f"3. Reading it: {counted(len(found), 'place')}")
+    _step(f"3. Reading it: {counted(len(locations), 'place')}")
     began, before = time.monotonic(), client.json("GET", "/api/stats")["records"]["total"]
-    for number, (source, path) in enumerate(found, 1):
-        at = f"  {number} of {len(found)}"
+    for number, (source, path) in enumerate(locations, 1):
+        at = f"  {number} of {len(locations)}"
         try:
             job = client.json("POST", "/api/sync", body={"source": source, "path": path})["job"]
             result = wait(client, job, SourceError)["result"]
@@ -268,8 +268,8 @@ def _wait_for_meaning(client: Client) -> None:
     """
     deadline = time.monotonic() + _MAX_WAIT_SECONDS
     while time.monotonic() < deadline:
-        found = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
-        done, total = found.get("done", 0), found.get("total", 0)
+        state = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
+        done, total = state.get("done", 0), state.get("total", 0)
         if not 0 < total - done < _FEW_PASSAGES:
             break
         if sys.stderr.isatty():

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from mem_search.daemon.connection import named
+from mem_search.daemon.connection import url_host
 from mem_search.errors import Forbidden, InputError, Misdirected, Unavailable
 from mem_search.platform.sockets import (
     owner_of_socket,
@@ -42,7 +42,7 @@ class Remote:
     path: str = ""
 
     def __str__(self) -> str:
-        return f"unix:{self.path}" if self.path else f"http://{named(self.host)}:{self.port}"
+        return f"unix:{self.path}" if self.path else f"http://{url_host(self.host)}:{self.port}"
 
     @classmethod
     def of(cls, url: str) -> Remote:

@@ -43,8 +43,8 @@ def installed() -> Path | None:
 
 def is_on_path(command: Path, environ: Mapping[str, str]) -> bool:
     """Whether a shell finds this very command by its name."""
-    found = shutil.which(NAME, path=environ.get("PATH"))
-    return found is not None and Path(found).resolve() == command.resolve()
+    on_path = shutil.which(NAME, path=environ.get("PATH"))
+    return on_path is not None and Path(on_path).resolve() == command.resolve()
 
 
 def offer(*, yes: bool) -> None:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from mem_search.daemon.connection import LOOK_SECONDS, NoAnswer, Place, alive
+from mem_search.daemon.connection import LOOK_SECONDS, NoAnswer, Place, is_alive
 
 
 @contextmanager
@@ -21,7 +21,7 @@ def watched(connection: socket.socket, place: Place) -> Iterator[None]:
 
     def look() -> None:
         while not done.wait(LOOK_SECONDS):
-            if not alive(place) and not done.is_set():
+            if not is_alive(place) and not done.is_set():
                 gone.set()
                 _end(connection)
                 return

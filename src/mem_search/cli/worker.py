@@ -107,8 +107,8 @@ def status(
         f"running (pid {state.pid}, {state.url})\n"
         f"version {state.version}, since {clock_time(state.started_at)}, home {state.home}\n"
     )
-    if (found := unix_socket(state)).state != "ok":
-        say(f"socket: {found.detail}; run: {found.fix}\n")
+    if (finding := unix_socket(state)).state != "ok":
+        say(f"socket: {finding.detail}; run: {finding.fix}\n")
 
 
 @app.command("logs")

@@ -95,16 +95,16 @@ def headers(home: str) -> dict[str, str]:
 
     A zone in ``MEM_SEARCH_TIMEZONE`` counts before the worker's own, that of the terminal after it.
     """
-    found = {"User-Agent": "mem-search"}
+    fields = {"User-Agent": "mem-search"}
     if token := token_of(home):
-        found["Authorization"] = f"Bearer {token}"
+        fields["Authorization"] = f"Bearer {token}"
     if share := os.environ.get("MEM_SEARCH_SHARE", ""):
-        found["X-Mem-Search-Share"] = share
+        fields["X-Mem-Search-Share"] = share
     if (chosen := os.environ.get("MEM_SEARCH_TIMEZONE", "")) and _is_zone(chosen):
-        found["X-Timezone"] = chosen
+        fields["X-Timezone"] = chosen
     elif terminal := _terminal_zone():
-        found["X-Terminal-Timezone"] = terminal
-    return found
+        fields["X-Terminal-Timezone"] = terminal
+    return fields
 
 
 def _terminal_zone() -> str:
@@ -224,7 +224,7 @@ def _check(connection: _socket.socket, host: str, port: int, key: str, seconds: 
     connection.connect((host, port))
     challenge = os.urandom(16).hex()
     connection.sendall(
-        f"HEAD /health HTTP/1.1\r\nHost: {named(host)}:{port}\r\n"
+        f"HEAD /health HTTP/1.1\r\nHost: {url_host(host)}:{port}\r\n"
         f"{CHALLENGE}: {challenge}\r\n\r\n".encode()
     )
     head = b""
@@ -244,12 +244,12 @@ def _check(connection: _socket.socket, host: str, port: int, key: str, seconds: 
         raise Unproved
 
 
-def named(host: str) -> str:
+def url_host(host: str) -> str:
     """``host`` as URLs write it."""
     return f"[{host}]" if ":" in host else host
 
 
-def alive(place: Place, seconds: float = 0) -> bool:
+def is_alive(place: Place, seconds: float = 0) -> bool:
     """Whether the worker answers in time, as ``connect`` does. False also when it has ended."""
     try:
         connect(place, seconds).close()

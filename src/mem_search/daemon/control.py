@@ -24,12 +24,12 @@ from mem_search.daemon.connection import (
     Place,
     Unproved,
     address,
-    alive,
     connect,
+    is_alive,
     is_locked,
     is_older,
-    named,
     patience,
+    url_host,
 )
 from mem_search.daemon.home_files import UMASK, refuse_odd_files
 from mem_search.daemon.lock import start_lock
@@ -70,9 +70,9 @@ def find(settings: Settings) -> tuple[WorkerState, str] | None:
     except NoAnswer:
         if is_starting(settings):
             return state, "starting"
-        raise silent(settings) from None
+        raise no_answer(settings) from None
     except Unproved:
-        raise unproved(place) from None
+        raise no_proof(place) from None
     except OSError:
         return None  # it is just ending
     answer = probe(place[0], place[1], timeout=patience())
@@ -84,10 +84,10 @@ def running(settings: Settings) -> WorkerState | None:
 
     Raises Unavailable when it runs and does not answer.
     """
-    found = find(settings)
-    if found is None and is_locked(str(settings.home)):
+    worker = find(settings)
+    if worker is None and is_locked(str(settings.home)):
         raise Unavailable(f"{_named(settings)} is starting or stopping; try again in a few seconds")
-    return found[0] if found else None
+    return worker[0] if worker else None
 
 
 _MEND = "run: mem-search worker restart"
@@ -109,26 +109,26 @@ def is_starting(settings: Settings) -> bool:
     letter, spent = process_work(state.pid)
     if letter == "S":  # another of its threads may work
         place = address(str(settings.home))
-        if place is not None and alive(place, _LOOK_SECONDS):
+        if place is not None and is_alive(place, _LOOK_SECONDS):
             return True
         return process_work(state.pid) != (letter, spent)
     return letter in ("R", "D")
 
 
-def silent(settings: Settings) -> Unavailable:
+def no_answer(settings: Settings) -> Unavailable:
     """The error for a worker that holds its lock and does not answer."""
     return Unavailable(f"{_named(settings)} does not answer: it is stopped or hangs; {_MEND}")
 
 
-def unproved(place: Place) -> Unavailable:
+def no_proof(place: Place) -> Unavailable:
     """The error for a program that answers in place of the worker."""
     return Unavailable(
-        f"what answers at {named(place[0])}:{place[1]} does not prove that it is the worker of this"
-        f" home, so nothing was sent to it; {_MEND}"
+        f"what answers at {url_host(place[0])}:{place[1]} does not prove that it is the worker of"
+        f" this home, so nothing was sent to it; {_MEND}"
     )
 
 
-def nameless(settings: Settings) -> Unavailable:
+def no_state_file(settings: Settings) -> Unavailable:
     """The error for a worker whose file was deleted, so that nobody can reach or end it."""
     return Unavailable(
         f"a worker of {settings.home} runs without {settings.worker_file.name}, or it is damaged; "
@@ -210,14 +210,14 @@ class Starting:
         elif self._unnamed is None:
             self._unnamed = now
         elif now - self._unnamed > patience():
-            raise nameless(self._settings)
+            raise no_state_file(self._settings)
         letter, spent = self._work(pid) if pid else ("", "")
         if letter in ("T", "t"):
-            raise silent(self._settings)
+            raise no_answer(self._settings)
         if not letter or letter in "RD" or (pid, spent) != self._seen:
             self._seen, self._busy = (pid, spent), now
         elif now - self._busy > NO_ANSWER_SECONDS:
-            raise silent(self._settings)
+            raise no_answer(self._settings)
 
 
 def start(
@@ -230,8 +230,8 @@ def start(
     not start: Conflict for a port in use, InputError or Forbidden for settings that it cannot use,
     else Unavailable.
     """
-    if (found := find(settings)) is not None and _serves(found):
-        return found[0], False
+    if (worker := find(settings)) is not None and _serves(worker):
+        return worker[0], False
     refuse_odd_files(settings.home)
     starting = Starting(settings, tell)
     with start_lock(settings.home, start_patience(), starting.look):
@@ -240,8 +240,8 @@ def start(
         asked: float | None = None  # when the system was, to start it
         again = 0.0
         while not starting.is_late:
-            if (found := find(settings)) is not None and _serves(found):
-                return found[0], asked is not None or child is not None
+            if (worker := find(settings)) is not None and _serves(worker):
+                return worker[0], asked is not None or child is not None
             if not is_locked(str(settings.home)):
                 if asked is None and child is None:
                     if service.start(settings):
@@ -259,7 +259,7 @@ def start(
                 raise failure(
                     f"the worker did not start: {_last_words(settings, child.returncode)}"
                 )
-            starting.look(child.pid if child else 0, answers=found is not None)
+            starting.look(child.pid if child else 0, answers=worker is not None)
             time.sleep(0.05)
     raise Unavailable(
         f"{_named(settings)} has been starting for {starting.seconds:.0f} s and goes on: a large"
@@ -267,8 +267,8 @@ def start(
     )
 
 
-def _serves(found: tuple[WorkerState, str]) -> bool:
-    state, health = found
+def _serves(worker: tuple[WorkerState, str]) -> bool:
+    state, health = worker
     return health == "ok" and not is_older(state.version, __version__)
 
 
@@ -382,6 +382,6 @@ def _state_of_running(settings: Settings) -> WorkerState | None:
         if (state := read_state(settings.worker_file)) is not None:
             return state
         if time.monotonic() > deadline:
-            raise nameless(settings)
+            raise no_state_file(settings)
         time.sleep(0.02)
     return None

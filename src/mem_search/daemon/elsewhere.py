@@ -19,8 +19,8 @@ _FOLDERS = ("/run/user/{uid}", "/dev/shm", "/tmp")  # noqa: S108 - see the check
 
 def _places(home: str) -> list[str]:
     """Where the file of ``home`` may be, the best place first."""
-    found, user = os.stat(home), os.geteuid()
-    name = f"mem-search-{user}-{found.st_dev:x}-{found.st_ino:x}.json"
+    home_stat, user = os.stat(home), os.geteuid()
+    name = f"mem-search-{user}-{home_stat.st_dev:x}-{home_stat.st_ino:x}.json"
     return [os.path.join(folder.format(uid=user), name) for folder in _FOLDERS]
 
 

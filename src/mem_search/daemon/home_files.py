@@ -60,22 +60,22 @@ class OddFile:
 
 def odd_files(home: Path) -> list[OddFile]:
     """Everything of the kind in ``home``; opens nothing that could be a pipe."""
-    found = []
+    files = []
     for name, wanted in _WANTED.items():
         try:
             odd = _examined(home / name, wanted)
         except OSError as error:
             odd = OddFile(home / name, f"cannot be examined ({error.strerror})", _chown(home))
         if odd is not None:
-            found.append(odd)
-    return found
+            files.append(odd)
+    return files
 
 
 def refuse_odd_files(home: Path) -> None:
     """Raises StorageError that names the first of them."""
-    if found := odd_files(home):
-        more = f" (and {len(found) - 1} more: mem-search doctor)" if len(found) > 1 else ""
-        first = found[0]
+    if files := odd_files(home):
+        more = f" (and {len(files) - 1} more: mem-search doctor)" if len(files) > 1 else ""
+        first = files[0]
         raise StorageError(f"{first.path} {first.problem}{more}; run: {first.fix}")
 
 

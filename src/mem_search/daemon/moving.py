@@ -213,10 +213,10 @@ async def _search_alike(old: Store, new: Store) -> int:
     with tempfile.TemporaryDirectory() as folder:
         searches = [each.open_search(Path(folder), 0, 0, chats) for each in (old, new)]
         for title in titles:
-            found = [await each.read(_matches, title) for each in searches]
+            answers = [await each.read(_matches, title) for each in searches]
             if not (
-                np.array_equal(found[0][0], found[1][0])
-                and np.allclose(found[0][1], found[1][1], rtol=_SCORE)
+                np.array_equal(answers[0][0], answers[1][0])
+                and np.allclose(answers[0][1], answers[1][1], rtol=_SCORE)
             ):
                 raise StorageError(
                     "the new store does not answer a search as the old one does; please report it"
@@ -227,11 +227,11 @@ async def _search_alike(old: Store, new: Store) -> int:
 async def _titles(store: Store) -> list[str]:
     page, total = await store.records.page(Filters(), "date_asc", 1, 0)
     step = max(1, total // SEARCHES)
-    found = []
+    titles = []
     for offset in range(0, total if page else 0, step):
         rows, _ = await store.records.page(Filters(), "date_asc", 1, offset)
-        found += [record.title or record.text[:80] for record, _ in rows]
-    return found[:SEARCHES]
+        titles += [record.title or record.text[:80] for record, _ in rows]
+    return titles[:SEARCHES]
 
 
 def _matches(snapshot: Any, title: str) -> tuple[Any, Any]:

@@ -60,21 +60,21 @@ def probe(host: str, port: int, timeout: float = 2.0) -> Answer | None:
     )
 
 
-def conflict(host: str, port: int) -> Conflict:
+def port_conflict(host: str, port: int) -> Conflict:
     """The error for a port in use: by whom, and what to do.
 
     It is never the worker of this home: the caller holds the lock of that.
     """
-    found = probe(host, port)
+    other = probe(host, port)
     hint = "choose another with MEM_SEARCH_PORT or --port; 0 takes any free port"
-    if found is None:
+    if other is None:
         who = "a program that does not speak HTTP"
-    elif found.is_worker:
-        who = f"the mem-search worker of another home (pid {found.pid})"
-    elif (neighbour := neighbour_named(found.service)) is not None:
-        who = f"{neighbour.name}'s worker (pid {found.pid}), {neighbour.also}"
+    elif other.is_worker:
+        who = f"the mem-search worker of another home (pid {other.pid})"
+    elif (neighbour := neighbour_named(other.service)) is not None:
+        who = f"{neighbour.name}'s worker (pid {other.pid}), {neighbour.also}"
         hint = neighbour.hint
     else:
-        name = found.service or found.server
-        who = f"another program ({name or 'an HTTP server'}, status {found.status})"
+        name = other.service or other.server
+        who = f"another program ({name or 'an HTTP server'}, status {other.status})"
     return Conflict(f"port {port} is taken by {who}; {hint}", field="port")

@@ -147,8 +147,8 @@ def _aside(home: Path, note: Path) -> Path:
 
 
 def _old(home: Path) -> list[Path]:
-    return [found for pattern in _OLD for found in home.glob(pattern)
-            if not (found.is_dir() and not any(found.iterdir()))]  # fmt: skip
+    return [path for pattern in _OLD for path in home.glob(pattern)
+            if not (path.is_dir() and not any(path.iterdir()))]  # fmt: skip
 
 
 def _sync(place: Path) -> None:

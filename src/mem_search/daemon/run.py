@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any
 
 from mem_search import __version__
 from mem_search.access.tokens import check_own, read_or_create
-from mem_search.daemon.connection import named
+from mem_search.daemon.connection import url_host
 from mem_search.daemon.home_files import UMASK, make_private, refuse_odd_files
 from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
-from mem_search.daemon.probe import conflict
+from mem_search.daemon.probe import port_conflict
 from mem_search.daemon.restore import finish as finish_restore
 from mem_search.daemon.state import WorkerState, clear_state, read_state, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
@@ -285,7 +285,7 @@ def _port(settings: Settings) -> Iterator[socket.socket]:
                 field="port",
             ) from error
         except OSError as error:
-            raise conflict(host, settings.port) from error
+            raise port_conflict(host, settings.port) from error
         listener.setblocking(False)
         yield listener
 
@@ -332,7 +332,7 @@ def _state(settings: Settings, listener: socket.socket, local: socket.socket | s
     return WorkerState(
         pid=os.getpid(),
         port=port,
-        url=f"http://{named(host)}:{port}",
+        url=f"http://{url_host(host)}:{port}",
         version=__version__,
         started_at=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         home=str(settings.home),

@@ -217,8 +217,8 @@ def _launchd(
 def _environment(settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
     """What the worker gets: settings of this shell that are no secrets, and where things are."""
     public = [f"MEM_SEARCH_{each.name.upper()}" for each in fields(settings) if each.repr]
-    found = {name: environ[name] for name in (*public, *_CARRIED) if environ.get(name)}
-    return {**found, "MEM_SEARCH_HOME": str(settings.home)}
+    values = {name: environ[name] for name in (*public, *_CARRIED) if environ.get(name)}
+    return {**values, "MEM_SEARCH_HOME": str(settings.home)}
 
 
 def _quoted(text: str) -> str:

@@ -70,16 +70,16 @@ def problem(place: Path) -> str:
     Links are not followed.
     """
     try:
-        folder, found = place.parent.lstat(), place.lstat()
+        folder, file = place.parent.lstat(), place.lstat()
     except OSError as error:
         return f"cannot be examined ({error.strerror})"
-    if not stat.S_ISSOCK(found.st_mode):
+    if not stat.S_ISSOCK(file.st_mode):
         return "is not a socket"
-    if found.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+    if file.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
         return "can be opened by other users"
     if folder.st_mode & (stat.S_IWGRP | stat.S_IWOTH) and not folder.st_mode & stat.S_ISVTX:
         return "can be replaced by other users, who may write in its folder"
-    return _owner_problem(found) or _owner_problem(folder)
+    return _owner_problem(file) or _owner_problem(folder)
 
 
 def _owner_problem(status: os.stat_result) -> str:

@@ -37,7 +37,7 @@ class MissingEmbedder:
         raise ModelUnavailable(self._reason)
 
 
-def checked(setting: str) -> tuple[str, str]:
+def parse_embedder_setting(setting: str) -> tuple[str, str]:
     """The name in ``setting`` and what follows it. Raises InputError for an unknown name."""
     name, colon, detail = setting.strip().partition(":")
     if name not in MEMBERS or (colon and name not in _WITH_DETAIL):
@@ -59,7 +59,7 @@ def open_embedder(
     ``openai`` comes from ``environ``. Raises InputError, ModelUnavailable.
     """
     environ = os.environ if environ is None else environ
-    name, detail = checked(setting)
+    name, detail = parse_embedder_setting(setting)
     match name:
         case "large":
             from mem_search.embedders.large import LargeEmbedder
@@ -101,7 +101,7 @@ def open_early(setting: str, models_dir: Path) -> Opener:
     loading: list[Embedder] = []
     # A setting or a model that is no good is reported by whoever opens it.
     with suppress(InputError, ModelUnavailable):
-        if checked(setting)[0] == "bundled":
+        if parse_embedder_setting(setting)[0] == "bundled":
             from mem_search.embedders import bundled
 
             bundled.runtime()

@@ -91,9 +91,9 @@ class BundledEmbedder:
         if not texts:
             return vectors
         session = self._loaded()
-        pieces = [self._framed(found) for found in wordpieces.encode(texts)]
+        pieces = [self._framed(ids) for ids in wordpieces.encode(texts)]
         most = _BATCH_TOKENS * self._threads
-        left = deque(_batches([len(found) for found in pieces], most))
+        left = deque(_batches([len(ids) for ids in pieces], most))
 
         def work(*, aside: bool) -> None:
             while left and not (aside and time.monotonic() < self._asked + _QUIET):
@@ -190,9 +190,9 @@ class BundledSparse:
             content = self._file.read_bytes()
         except OSError as error:
             raise ModelUnavailable(f"the sparse model is missing ({error}); {again}") from error
-        if (found := hashlib.sha256(content).hexdigest()) != self._sha256:
+        if (digest := hashlib.sha256(content).hexdigest()) != self._sha256:
             raise ModelUnavailable(
-                f"{self._file} is not the sparse model: its SHA-256 is {found}, expected"
+                f"{self._file} is not the sparse model: its SHA-256 is {digest}, expected"
                 f" {self._sha256}; {again}"
             )
         return content

@@ -91,20 +91,20 @@ class LargeEmbedder(BundledEmbedder):
 
 def parts() -> list[Path]:
     """The parts of the archive, in order. Raises ModelUnavailable with what installs them."""
-    found = []
+    paths = []
     for place, package in enumerate(PACKAGES, 1):
         with suppress(PackageNotFoundError):
             files = distribution(package).files or []
             name = f"all-mpnet-base-v2.zip.00{place}"
-            found += [Path(str(each.locate())) for each in files if each.name == name]
-    missing = len(PACKAGES) - sum(file.is_file() for file in found)
+            paths += [Path(str(each.locate())) for each in files if each.name == name]
+    missing = len(PACKAGES) - sum(file.is_file() for file in paths)
     if missing:
         command = install_command(str(LOCK), "--no-deps --require-hashes -r")
         raise ModelUnavailable(
             f"the large embedding model is missing ({missing} of {len(PACKAGES)} packages); "
             f"run: {command}"
         )
-    return found
+    return paths
 
 
 class _Joined(io.RawIOBase):

@@ -175,8 +175,8 @@ class _Rewrite(Int8Nodes):
         below = self._producers.get(name)
         if below is None or below.op_type != first:
             return None
-        found = self._producers.get(below.input[at])
-        return found if found is not None and found.op_type == second else None
+        producer = self._producers.get(below.input[at])
+        return producer if producer is not None and producer.op_type == second else None
 
     def _projected(self, name: str) -> str:
         """What was reshaped, transposed and scaled to make ``name``."""

@@ -55,7 +55,7 @@ def changed_files(directory: str, seconds: float) -> tuple[str, ...]:
     What was found after ``seconds``; nothing outside a repository, or where it cannot be read.
     """
     until = time.monotonic() + seconds
-    found: list[str] = []
+    changed: list[str] = []
     try:
         place = find(real_path(directory))
         if place is None or place.refused:
@@ -64,16 +64,16 @@ def changed_files(directory: str, seconds: float) -> tuple[str, ...]:
         sha256 = settings_of(place.common).get("extensions.objectformat") == "sha256"
         look = _Look(place, "sha256" if sha256 else "sha1")
         for entry in _entries(content, 32 if sha256 else 20, until):
-            if len(found) == MAX_CHANGED:
+            if len(changed) == MAX_CHANGED:
                 break
             try:
                 if look.is_changed(entry):
-                    found.append(entry.name)
+                    changed.append(entry.name)
             except OSError:
                 continue  # it went meanwhile, or is too long to be compared
     except (OSError, Refused, ValueError, struct.error, IndexError):
-        return tuple(found)  # no index, or one that ends too early
-    return tuple(dict.fromkeys(found))
+        return tuple(changed)  # no index, or one that ends too early
+    return tuple(dict.fromkeys(changed))
 
 
 class _Look:

@@ -57,7 +57,7 @@ def marks_of(place: Place) -> tuple[str, ...]:
     begun = _first_line(place)
     if cloned := _CLONED.match(begun):
         addresses.append(cloned[1].strip())
-    marks = [f"remote:{found}" for each in addresses if (found := address(each, place))]
+    marks = [f"remote:{remote}" for each in addresses if (remote := address(each, place))]
     if first := _FIRST.match(begun):
         marks.append(f"first:{first[1]}")
     if made := _made(place):
@@ -72,9 +72,9 @@ def address(url: str, place: Place) -> str:
     """
     if url.lower().startswith("file://"):
         url = url[len("file://") :]
-    elif found := _URL.fullmatch(url) or _SCP.fullmatch(url):
-        path = found[2].partition("?")[0].strip("/").removesuffix(".git").rstrip("/")
-        return f"{found[1]}/{path}".lower() if found[1] and path else ""
+    elif match := _URL.fullmatch(url) or _SCP.fullmatch(url):
+        path = match[2].partition("?")[0].strip("/").removesuffix(".git").rstrip("/")
+        return f"{match[1]}/{path}".lower() if match[1] and path else ""
     if not url or "\0" in url:
         return ""
     return os.path.realpath(os.path.join(place.root, url)).removesuffix("/.git")  # noqa: PTH118
@@ -104,7 +104,7 @@ def _made(place: Place) -> str:
     return str(at) if at % 1_000_000_000 else ""
 
 
-def repository_at(place: Place) -> str:
+def commit_url_prefix(place: Place) -> str:
     """The address of what is below a commit's hash, of ``origin`` or the first remote; "" for none.
 
     ``https://github.com/ada/engine/commit/``. Never raises.
@@ -114,11 +114,11 @@ def repository_at(place: Place) -> str:
     except (Refused, OSError, ValueError):
         return ""
     ordered = [remotes[name] for name in ("origin", "upstream") if name in remotes]
-    found = (commits_at(url) for url in (*ordered, *remotes.values()))
-    return next(filter(None, found), "")
+    urls = (commit_url_prefix_of(url) for url in (*ordered, *remotes.values()))
+    return next(filter(None, urls), "")
 
 
-def commits_at(url: str) -> str:
+def commit_url_prefix_of(url: str) -> str:
     """The address of the commits of a remote with this URL; "" where no known forge is named."""
     if len(url) > _MAX_URL_CHARS:
         return ""

@@ -81,8 +81,8 @@ def find(directory: Path) -> Place | None:
     """The repository that ``directory``, a real path, is in; None outside git. Never raises."""
     for candidate in (directory, *directory.parents):
         try:
-            if (found := _at(candidate)) is not None:
-                return found
+            if (place := _at(candidate)) is not None:
+                return place
         except (Refused, ValueError, RecursionError, OSError) as error:
             nothing = candidate / ".git"
             why = str(error) if isinstance(error, Refused) else f"{nothing} cannot be read: {error}"
@@ -122,21 +122,21 @@ def head_of(gitdir: Path) -> str:
 
 def settings_of(common: Path) -> Mapping[str, str]:
     """``section.name`` → value, in lower case; no subsections, no includes. Raises Refused."""
-    found = _settings(common)
+    values = _settings(common)
     return {
-        f"{section}.{name}": found[section, sub, name] for section, sub, name in found if not sub
+        f"{section}.{name}": values[section, sub, name] for section, sub, name in values if not sub
     }
 
 
 def remotes_of(common: Path) -> Mapping[str, str]:
     """The name of each remote → its URL, as they stand in the settings. Raises Refused."""
-    found = _settings(common)
-    return {of: found[key] for key in found if (of := key[1]) and key[::2] == ("remote", "url")}
+    values = _settings(common)
+    return {of: values[key] for key in values if (of := key[1]) and key[::2] == ("remote", "url")}
 
 
 def _settings(common: Path) -> Mapping[tuple[str, str, str], str]:
     """Section, subsection and name → value; the last one of a name counts, but the first URL."""
-    section, below, found = "", "", dict[tuple[str, str, str], str]()
+    section, below, values = "", "", dict[tuple[str, str, str], str]()
     file = common / "config"
     for line in (small_text(file, MAX_CONFIG_BYTES) or "").split("\n"):
         if len(line) > MAX_LINE_CHARS:
@@ -147,9 +147,9 @@ def _settings(common: Path) -> Mapping[tuple[str, str, str], str]:
         if section and (setting := _SETTING.match(rest)) is not None:
             value = "true" if setting[2] is None else _COMMENT.split(setting[2], 1)[0]
             key = section, below, setting[1].lower()
-            if key[::2] != ("remote", "url") or key not in found:
-                found[key] = value.strip().strip('"')
-    return found
+            if key[::2] != ("remote", "url") or key not in values:
+                values[key] = value.strip().strip('"')
+    return values
 
 
 def small_text(path: Path, most: int = MAX_POINTER_BYTES) -> str | None:

@@ -70,18 +70,18 @@ class References:
 
 def references_of(place: Place) -> References:
     """The references of the repository at ``place``. Raises Refused."""
-    found = References()
+    references = References()
     if settings_of(place.common).get("extensions.refstorage", "files") != "files":
-        found.in_reftable = True
-        return found
+        references.in_reftable = True
+        return references
     values = _packed(place.common)
-    for name, file in _loose(place.common, found):
+    for name, file in _loose(place.common, references):
         try:
             if (value := _value(file)) is not None:
                 values[name] = value
         except Refused as error:
             values.pop(name, None)
-            found.left[name] = str(error)
+            references.left[name] = str(error)
     origin = _value(place.common / ORIGIN_HEAD) or ""
     commits: dict[str, str] = {}
     for name in values:
@@ -89,13 +89,13 @@ def references_of(place: Place) -> References:
             if commit := _commit(name, values):
                 commits[name.removeprefix(BRANCHES)] = commit
             else:
-                found.left[name] = f"{name} names no commit"
+                references.left[name] = f"{name} names no commit"
     main = origin.removeprefix(f"{REF}{_ORIGIN}") if origin.startswith(REF) else ""
-    found.name(commits, main, place.branch)
-    detached = (head for head in _heads(place, found) if SHA.fullmatch(head))
-    found.heads += [("", head) for head in dict.fromkeys(detached)]
-    found.head = _commit(place.head.removeprefix(REF), values) or place.head
-    return found
+    references.name(commits, main, place.branch)
+    detached = (head for head in _heads(place, references) if SHA.fullmatch(head))
+    references.heads += [("", head) for head in dict.fromkeys(detached)]
+    references.head = _commit(place.head.removeprefix(REF), values) or place.head
+    return references
 
 
 def _commit(name: str, values: dict[str, str]) -> str:
@@ -114,13 +114,13 @@ def _packed(common: Path) -> dict[str, str]:
     return {name: value for value, name in pairs if SHA.fullmatch(value)}
 
 
-def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
+def _loose(common: Path, references: References) -> Iterator[tuple[str, Path]]:
     """The name and the file of each branch. What is no file is left out by ``_value``."""
     heads = common / BRANCHES
     try:
         _check_is_inside(heads, common)
     except Refused as error:
-        found.left[BRANCHES.rstrip("/")] = str(error)
+        references.left[BRANCHES.rstrip("/")] = str(error)
         return
     folders = [(heads, BRANCHES, 1)]
     count, until = 0, time.monotonic() + MAX_LOOK_SECONDS
@@ -137,7 +137,7 @@ def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            found.left[prefix] = f"{folder} cannot be listed: {error.strerror}"
+            references.left[prefix] = f"{folder} cannot be listed: {error.strerror}"
             continue
         for entry in entries:
             if time.monotonic() > until:
@@ -147,7 +147,7 @@ def _loose(common: Path, found: References) -> Iterator[tuple[str, Path]]:
                 if not name.endswith(".lock"):
                     yield name, Path(entry.path)
             elif depth == MAX_DEPTH:
-                found.left[name] = f"{entry.path} lies deeper than {MAX_DEPTH} folders"
+                references.left[name] = f"{entry.path} lies deeper than {MAX_DEPTH} folders"
             else:
                 folders.append((Path(entry.path), f"{name}/", depth + 1))
 
@@ -173,7 +173,7 @@ def _value(file: Path) -> str | None:
     return value if value.startswith(f"{REF}refs/") or SHA.fullmatch(value) else ""
 
 
-def _heads(place: Place, found: References) -> Iterator[str]:
+def _heads(place: Place, references: References) -> Iterator[str]:
     """The HEAD of the main work tree, that of this one, and those of the linked ones."""
     yield head_of(place.common)
     yield place.head
@@ -183,7 +183,7 @@ def _heads(place: Place, found: References) -> Iterator[str]:
         with os.scandir(worktrees) as scanned:
             names = [entry.name for entry in islice(scanned, MAX_WORKTREES + 1)]
     except Refused as error:
-        found.left["worktrees"] = str(error)
+        references.left["worktrees"] = str(error)
         return
     except OSError:
         return
@@ -193,4 +193,4 @@ def _heads(place: Place, found: References) -> Iterator[str]:
         try:
             yield head_of(worktrees / name)
         except Refused as error:
-            found.left[f"worktrees/{name}"] = str(error)
+            references.left[f"worktrees/{name}"] = str(error)

@@ -136,42 +136,42 @@ class Session:
         """The next commits. An error after some of them is raised by the next call."""
         if self._error is not None:
             raise self._error
-        found: list[tuple[str, Commit]] = []
+        commits: list[tuple[str, Commit]] = []
         size = 0
         try:
-            while len(found) < AT_ONCE and size < MAX_REPLY:
+            while len(commits) < AT_ONCE and size < MAX_REPLY:
                 branch, commit = next(self._commits)
                 commit.is_own = not self._emails.isdisjoint(commit.emails)
-                found.append((branch, commit))
+                commits.append((branch, commit))
                 size += len(commit.body)
         except StopIteration:
             pass
         except (Refused, TooManyFiles) as error:
-            if not found:
+            if not commits:
                 raise
             self._error = error
-        return found
+        return commits
 
     def _open(self, work: Opening) -> Opened | str:
-        place, found = work.place, work.references
+        place, references = work.place, work.references
         self._ours = Path(work.folder, "git")
         if shutil.which("git") is None:
             return "git is not installed or not on PATH; install it, then sync again"
         self._ours.mkdir()
         (self._ours / "config").write_text("")
-        (self._ours / "HEAD").write_text(f"{found.head or 'ref: refs/heads/none'}\n")
+        (self._ours / "HEAD").write_text(f"{references.head or 'ref: refs/heads/none'}\n")
         (self._ours / "refs").mkdir()
         if work.trusted_at:
             self._check_trust(work)
         settings = settings_of(place.common)
-        self._configure(settings.get("extensions.objectformat", "sha1"), found.in_reftable)
+        self._configure(settings.get("extensions.objectformat", "sha1"), references.in_reftable)
         link_objects(place.common, self._ours / "objects")
-        if found.in_reftable:
-            self._read_reftable(place, found)
-        left = self._take_mailmap(place, found, settings.get("core.bare") == "true")
-        there = self._there([*work.tips, *(head for branch, head in found.heads if not branch)])
+        if references.in_reftable:
+            self._read_reftable(place, references)
+        left = self._take_mailmap(place, references, settings.get("core.bare") == "true")
+        there = self._there([*work.tips, *(sha for branch, sha in references.heads if not branch)])
         tips = list(work.tips) if there.issuperset(work.tips) else []
-        heads = [(branch, head) for branch, head in found.heads if branch or head in there]
+        heads = [(branch, head) for branch, head in references.heads if branch or head in there]
         wanted = {head for _, head in heads}
         total = 0
         if wanted and wanted != set(tips):
@@ -181,7 +181,7 @@ class Session:
             of_repository = () if work.trusted_at else (settings.get("user.email", ""),)
             self._emails = frozenset(filter(None, map(_address, (*self._own(), *of_repository))))
             self._commits = self._read(heads, tips)
-        return Opened(heads, tips, total, {**found.left, **left})
+        return Opened(heads, tips, total, {**references.left, **left})
 
     def _configure(self, object_format: str, in_reftable: bool) -> None:
         extensions = {"objectFormat": object_format if object_format == "sha256" else "sha1"}
@@ -192,14 +192,14 @@ class Session:
         settings = f"{_SETTINGS}file = {mailmap}\n[extensions]\n{lines}"
         (self._ours / "config").write_text(settings)
 
-    def _take_mailmap(self, place: Place, found: References, bare: bool) -> dict[str, str]:
+    def _take_mailmap(self, place: Place, references: References, bare: bool) -> dict[str, str]:
         """Copy the file that says who is who; what is wrong with it, if it is not taken."""
         name, content = ".mailmap", b""
         try:
             if not bare:
                 content = read_regular_file(place.root / name, MAX_MAILMAP_BYTES, follow=False)
-            elif found.head:
-                blob = f"{found.head}:{name}"
+            elif references.head:
+                blob = f"{references.head}:{name}"
                 checked = self._run("cat-file", "--batch-check", lines=[blob]).split()
                 if len(checked) == 3 and checked[1] == "blob":
                     if int(checked[2]) > MAX_MAILMAP_BYTES:
@@ -244,7 +244,7 @@ class Session:
             if file.is_absolute() and file.is_file():  # no pipe, which has no end
                 yield from self._of_user("--file", str(file), "--get-all", "user.email")
 
-    def _read_reftable(self, place: Place, found: References) -> None:
+    def _read_reftable(self, place: Place, references: References) -> None:
         """Let git read a table of references, whose files were looked at."""
         (self._ours / "reftable").mkdir()
         for entry in os.scandir(place.common / "reftable"):
@@ -264,7 +264,7 @@ class Session:
                 continue
             commits[name] = commit
             current = name if line.startswith("*") else current
-        found.name(commits, main, current)
+        references.name(commits, main, current)
 
     def _there(self, commits: list[str]) -> set[str]:
         """Those of the commits that are in the repository."""

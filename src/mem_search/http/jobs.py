@@ -9,7 +9,7 @@ from typing import Any, Self
 from aiohttp import web
 from pydantic import Field
 
-from mem_search.embedders import checked
+from mem_search.embedders import parse_embedder_setting
 from mem_search.errors import InputError
 from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.event_stream import CONTENT_TYPE as EVENTS
@@ -195,7 +195,7 @@ async def reembed(call: Call) -> web.StreamResponse:
     """Embed everything with another model, and change over to it."""
     body = call.json_body(ReembedBody)
     try:
-        checked(body.model)
+        parse_embedder_setting(body.model)
     except InputError as error:
         raise InputError(error.message, field="model") from None
     return await submitted(call, "reembed", {"model": body.model.strip()})

@@ -110,8 +110,8 @@ def _schemas(
     ]
     by_key, definitions = TypeAdapter.json_schemas(inputs, ref_template=REFS)
     components = dict(sorted(definitions.get("$defs", {}).items()))
-    found = {key: schema for (key, _), schema in by_key.items() if isinstance(key, tuple)}
-    return found, components
+    responses = {key: schema for (key, _), schema in by_key.items() if isinstance(key, tuple)}
+    return responses, components
 
 
 def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def _operation(route: Route, response: dict[str, Any] | None) -> dict[str, Any]:
         "tags": [route.tag],
         "responses": {
             str(route.status): reply(route, response),
-            **refusals(route),
+            **error_responses(route),
         },
     }
     if parameters := [*_in_path(route), *_in_query(route.query)]:
@@ -332,7 +332,7 @@ def problems() -> dict[str, Any]:
     return {f"Problem{status}": _problem(status) for status in _PROBLEMS}
 
 
-def refusals(route: Route) -> dict[str, Any]:
+def error_responses(route: Route) -> dict[str, Any]:
     """The errors of a route by status; most follow from its other fields."""
     statuses = {403, 421, 422, 500, *route.errors}
     if not route.early or route.path == "/api/readiness":
@@ -345,9 +345,9 @@ def refusals(route: Route) -> dict[str, Any]:
         statuses.add(404)
     if searches(route.query, route.body) or route.research or route.is_for_agents:
         statuses.add(429)
-    led = {"303": _LED_ON} if route.page else {}
-    found = led | {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
-    return {"304": _UNCHANGED, **found} if route.tagged else found
+    errors = {"303": _LED_ON} if route.page else {}
+    errors |= {str(s): {"$ref": f"#/components/responses/Problem{s}"} for s in sorted(statuses)}
+    return {"304": _UNCHANGED, **errors} if route.tagged else errors
 
 
 def _problem(status: int) -> dict[str, Any]:

@@ -201,12 +201,12 @@ async def batch_numbers(call: Call) -> web.StreamResponse:
 async def batch_refs(call: Call) -> web.StreamResponse:
     """Return the records of these refs, and the refs that have no record."""
     body = call.json_body(RefsBody)
-    found, missing = await open_records(
+    records, missing = await open_records(
         call.runtime.search.store, list(map(RecordId.parse, body.refs))
     )
-    whole = [WholeRecord.of(*each) for each in found]
+    whole = [WholeRecord.of(*each) for each in records]
     kept, tokens = first_that_fit(whole, body.max_tokens)
-    call.opened(*(record for record, _ in found[:kept]))
+    call.opened(*(record for record, _ in records[:kept]))
     return json_reply(
         Records(
             records=whole[:kept],
@@ -254,17 +254,17 @@ async def find(call: Call, called: RecordId, field: str = "ref") -> RecordWithLi
     return await open_record(call.runtime.search.store, called, field)
 
 
-async def _opened(call: Call, found: RecordWithLinks) -> web.StreamResponse:
+async def _opened(call: Call, record_with_links: RecordWithLinks) -> web.StreamResponse:
     params = call.parameters(RecordParameters)
-    record, links = found
+    record, links = record_with_links
     call.opened(record)
     wants_text = prefers(call.request, TEXT)
     thread = await thread_of(call, record)
     if params.format == "json" and not wants_text:
         whole = OpenedRecord.of(record, links)
-        told = [ThreadMessage.of(each) for each in thread] if len(thread) > 1 else None
-        shown = record_within(replace(whole, thread=told), params.max_tokens)
-        if told and not (isinstance(shown, OpenedRecord) and shown.cut is None):
+        messages = [ThreadMessage.of(each) for each in thread] if len(thread) > 1 else None
+        shown = record_within(replace(whole, thread=messages), params.max_tokens)
+        if messages and not (isinstance(shown, OpenedRecord) and shown.cut is None):
             shown = record_within(whole, params.max_tokens)
         return json_reply(shown)
     display, screen = call.display(params.tz), screen_of(call.request)

@@ -95,7 +95,7 @@ def search(*kinds: Kind, order: Order = "relevance", topic: Topic | None = None)
             asks = tolerated is None and "If-None-Match" in call.request.headers
             if asks and is_known(call.request, tag):
                 return web.Response(status=304, headers=headers)
-            page = await _found(call, query, params.format)
+            page = await _search_page(call, query, params.format)
         title = ""
         if topic is not None and page.total:
             title = heading(page, display).replace("result(s)", f"result(s) about {topic.name}", 1)
@@ -136,7 +136,7 @@ _MOST: Final = 100
 """Results, as of any page."""
 
 
-async def _found(call: Call, query: SearchRequest, listed: str) -> SearchPage:
+async def _search_page(call: Call, query: SearchRequest, listed: str) -> SearchPage:
     """The page; for a person's terminal one whose equal results leave no place empty."""
     folds = query.fold and query.order == "relevance" and not query.sort
     if listed != "index" or not folds or screen_of(call.request) is None:

@@ -41,9 +41,9 @@ async def search(call: Call) -> web.StreamResponse:
     if request.is_research:
         call.check_may_change("deep research")
     page, step = await call.runtime.research.operations.search(request, call.surface)
-    page, found = await with_web(web_search, page, call.caller)
-    reply = UniversalSearchResponse.of(call.with_readings(page), call.base, step, call.flags, found)
-    return json_reply(ChosenSearchResponse.of_whole(reply, body.fields) if body.fields else reply)
+    page, online = await with_web(web_search, page, call.caller)
+    full = UniversalSearchResponse.of(call.with_readings(page), call.base, step, call.flags, online)
+    return json_reply(ChosenSearchResponse.of_whole(full, body.fields) if body.fields else full)
 
 
 SURFACE = "mcp"

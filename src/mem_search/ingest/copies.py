@@ -93,7 +93,7 @@ class _Unread(Exception):
     """A file could not be read to its end."""
 
 
-def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
+def find_copies(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
     """The files of ``home``, except those that forgetting rewrites, that hold words of ``traces``.
 
     ``in_file``: the store is in the home; a file of that name is else one that was moved away from.
@@ -114,11 +114,11 @@ def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
         # Our own log lines have common words, which say nothing: worker, passages.
         wanted = rare if path.parts[0] == _LOGS else traces
         read = left > 0 and looked_at < _MAX_FILES
-        found = named or (holds(file, wanted) if read else None)
-        looked_at += found is not None
-        if found:
+        has_words = named or (holds(file, wanted) if read else None)
+        looked_at += has_words is not None
+        if has_words:
             still_in[shown] = stamp
-        elif found is None:
+        elif has_words is None:
             unread.append(shown)
     named_now = list(still_in.items())[:_MAX_NAMED]
     return Copies(
@@ -129,7 +129,7 @@ def look_through(home: Path, traces: Traces, *, in_file: bool = True) -> Copies:
     )
 
 
-def looked_again(home: Path, seen: Copies) -> Copies:
+def recheck_copies(home: Path, seen: Copies) -> Copies:
     """``seen`` as it is now: which of the files still have the content that held the words.
 
     The words themselves are not kept. A log that has grown has what it had. Blocking.

@@ -60,9 +60,9 @@ class CrashMark:
     def _remember(self, written: bytes) -> None:
         """Every place that an earlier worker has not left has one death more."""
         try:
-            found = json.loads(written.partition(b"\n")[0] or b"{}")
-            self.deaths = {Place(*place): count for place, count in found.get("deaths", ())}
-            for place in found.get("now", ()):
+            state = json.loads(written.partition(b"\n")[0] or b"{}")
+            self.deaths = {Place(*place): count for place, count in state.get("deaths", ())}
+            for place in state.get("now", ()):
                 self.deaths[Place(*place)] = self.deaths.get(Place(*place), 0) + 1
         except (ValueError, TypeError, AttributeError) as error:
             log.warning("%s says nothing that can be read: %s", self._path, error)

@@ -77,7 +77,7 @@ class Mention:
     end: int
 
 
-def find(text: str, kinds: tuple[Kind, ...]) -> tuple[Mention, ...]:
+def find_mentions(text: str, kinds: tuple[Kind, ...]) -> tuple[Mention, ...]:
     """Every mention in the order of the text; none overlap. Never raises, linear in time.
 
     ``kinds`` are those that a ref can name: ``port:8080`` is none.
@@ -217,18 +217,18 @@ def edges_of(
     """
     files = {value for name, value in facets if name in _FILES}
     own = set(names)
-    found = {
+    by_target = {
         (link.to, link.relation): NewEdge(link.to, link.relation, key_of_link(link.to), "given")
         for link in draft.links
     }
-    known = {(edge.key, edge.relation) for edge in found.values()}
+    known = {(edge.key, edge.relation) for edge in by_target.values()}
     kept, cited = 0, set()
     if installed_kinds().require(draft.kind).cites:
         for edge in _cited(draft.text):
             cited.add(edge.key)
             if edge.key not in own:
                 known.add((edge.key, edge.relation))
-                found[edge.target, edge.relation] = edge
+                by_target[edge.target, edge.relation] = edge
     linked = _linked(draft, files) if draft.kind in _TITLED and not source_code else ()
     for edge in chain(linked, _mentioned(draft, files, source_code=source_code)):
         if edge.key in cited:
@@ -236,10 +236,10 @@ def edges_of(
         if (edge.key, edge.relation) in known or edge.key in own:
             continue
         known.add((edge.key, edge.relation))
-        found[edge.target, edge.relation] = edge
+        by_target[edge.target, edge.relation] = edge
         if (kept := kept + 1) == MAX_MENTIONS:
             break
-    return tuple(found.values())
+    return tuple(by_target.values())
 
 
 def names_of(draft: Draft, facets: Iterable[tuple[str, str]]) -> tuple[str, ...]:
@@ -287,7 +287,7 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
     kinds = installed_kinds().names
     for text in (draft.title, draft.text[:READ]):
         code = CodeSpans(text if draft.kind in _TITLED else "")
-        for mention in edges.find(text, kinds):
+        for mention in edges.find_mentions(text, kinds):
             if mention.value in files or (source_code and mention.kind not in _IN_CODE):
                 continue
             if mention.kind == "wikilink" and mention.start in code:

@@ -203,7 +203,7 @@ class Indexer:
             if not (self._suspicious or doubted) and await self._agrees():
                 return Audit(0, 0)
             self._suspicious = True  # until all of it was compared, whatever fails meanwhile
-            found = await self._compare()
+            audit = await self._compare()
         changed = 0
         after = -1
         while True:
@@ -218,7 +218,7 @@ class Indexer:
                 break
             after = entries[-1]
         self._suspicious = False
-        result = Audit(found.missing, found.extra, changed)
+        result = Audit(audit.missing, audit.extra, changed)
         if any((result.missing, result.extra, result.changed)):
             log.warning(
                 "another program changed the vector index: of its passages %d were missing and %d"
@@ -361,13 +361,13 @@ class Indexer:
 
 def _same_direction(stored: Vectors, held: Sequence[float]) -> bool:
     """Whether the index holds the vector that it was given, at whatever length."""
-    found = np.asarray(held, np.float32)
-    if found.shape != stored.shape:
+    vector = np.asarray(held, np.float32)
+    if vector.shape != stored.shape:
         return False
-    lengths = float(np.linalg.norm(stored)), float(np.linalg.norm(found))
+    lengths = float(np.linalg.norm(stored)), float(np.linalg.norm(vector))
     if lengths[0] < _NO_LENGTH:  # no direction: nothing can be near it, whatever the index holds
         return True
-    difference = np.abs(found / max(lengths[1], _NO_LENGTH) - stored / lengths[0])
+    difference = np.abs(vector / max(lengths[1], _NO_LENGTH) - stored / lengths[0])
     return bool(difference.max() <= _TOLERANCE)
 
 
@@ -378,7 +378,7 @@ async def audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
         reset.clear()
         indexer.wake()  # it may have been waiting for the index to come back
         try:
-            found = await indexer.audit()
+            audit = await indexer.audit()
         except IndexUnavailable as error:
             log.warning("the index could not be compared yet: %s", error)  # its next start resets
             continue
@@ -387,8 +387,8 @@ async def audit_after(reset: asyncio.Event, indexer: Indexer) -> None:
             await asyncio.sleep(RETRY_SECONDS)
             reset.set()
             continue
-        if found.missing or found.extra:
-            log.info("index audit: %d passages missing, %d extra", found.missing, found.extra)
+        if audit.missing or audit.extra:
+            log.info("index audit: %d passages missing, %d extra", audit.missing, audit.extra)
 
 
 async def check_regularly(indexer: Indexer) -> None:

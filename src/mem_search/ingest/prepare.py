@@ -18,7 +18,7 @@ from typing import Any
 from mem_search.errors import InputError
 from mem_search.ingest.edges import edges_of, names_of
 from mem_search.metadata import document_type_of
-from mem_search.metadata.extraction import completed
+from mem_search.metadata.extraction import with_facts
 from mem_search.model import Draft, Passage
 from mem_search.model.ingest import OCR_PAGE_NUMBERS, PreparedDraft
 from mem_search.model.projects import folder_name
@@ -110,7 +110,7 @@ def prepare(draft: Draft) -> PreparedDraft:
     draft = kind.compose(redacted(replace(draft, metadata=given)))
     source_code = draft.kind == "file" and is_code(draft.text)
     if kind.documents and not source_code:
-        stated = completed(draft.metadata, draft.title, draft.text, kind=draft.kind)
+        stated = with_facts(draft.metadata, draft.title, draft.text, kind=draft.kind)
         draft = dated(replace(draft, metadata=stated))
     draft = replace(draft, metadata=flagged(draft))
     language = stems.language_of(f"{draft.title}\n{draft.text}")
@@ -173,19 +173,19 @@ def dated(draft: Draft) -> Draft:
     the document states another. Mails have the time of their header, and what a person gave as
     the time of a document (``dated_by``) stays.
     """
-    said = draft.metadata
-    called, found = document_type_of(said), said.get(FROM_TEXT)
-    if draft.source not in _DATED or draft.kind == "email" or said.get(DATED_BY):
+    metadata = draft.metadata
+    type_name, facts = document_type_of(metadata), metadata.get(FROM_TEXT)
+    if draft.source not in _DATED or draft.kind == "email" or metadata.get(DATED_BY):
         return draft
-    if draft.kind != "file" and not called:  # any note may begin with a day
+    if draft.kind != "file" and not type_name:  # any note may begin with a day
         return draft
-    names = ("document_date",) if called != "event_ticket" else ("event_date", "document_date")
-    places = [said, *([found] if isinstance(found, Mapping) else [])]
+    names = ("document_date",) if type_name != "event_ticket" else ("event_date", "document_date")
+    places = [metadata, *([facts] if isinstance(facts, Mapping) else [])]
     stated = (_noon(place.get(name)) for name in names for place in places)
     day = next((each for each in stated if each is not None), None)
-    before = said.get(FILE_DATE)
+    before = metadata.get(FILE_DATE)
     read_at = dates.from_iso(before) if isinstance(before, str) else draft.created_at
-    others = {name: value for name, value in said.items() if name != FILE_DATE}
+    others = {name: value for name, value in metadata.items() if name != FILE_DATE}
     if day is None:
         return replace(draft, created_at=read_at, metadata=others) if before else draft
     kept = {FILE_DATE: dates.iso(read_at)} if read_at is not None else {}

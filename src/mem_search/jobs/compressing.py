@@ -104,18 +104,18 @@ def question(record: Record, title: str, text: str) -> str:
     return f"Members: {members}\nTitle: {title}\n\n<record>\n{text[:MAX_SENT_CHARS]}\n</record>"
 
 
-def said_of(record: Record, reply: object) -> dict[str, Any]:
+def supported_members(record: Record, reply: object) -> dict[str, Any]:
     """The members of a reply that are valid and that the record supports. Raises ValueError."""
     wanted = _OF_KIND[record.kind]
-    given = {name: value for name, value in json_object(reply).items() if name in wanted}
+    fields = {name: value for name, value in json_object(reply).items() if name in wanted}
     try:
-        Compressed.model_validate(given)
+        Compressed.model_validate(fields)
     except ValidationError as error:
         for fault in error.errors(include_url=False, include_context=False, include_input=False):
-            given.pop(str(fault["loc"][0]), None)
-    valid = Compressed.model_validate(given).model_dump(exclude_none=True)
+            fields.pop(str(fault["loc"][0]), None)
+    valid = Compressed.model_validate(fields).model_dump(exclude_none=True)
     evidence = f"{record.title}\n{record.text}".lower()
-    found: dict[str, Any] = {}
+    supported: dict[str, Any] = {}
     for name, value in valid.items():
         # A summary without open steps gets none: a model likes to find some.
         if record.kind == "session_summary" and not record.metadata.get(name):
@@ -125,12 +125,12 @@ def said_of(record: Record, reply: object) -> dict[str, Any]:
         elif not _is_supported(value, evidence):
             continue
         if value:
-            found[name] = value
-    if not found:
+            supported[name] = value
+    if not supported:
         raise ValueError("its reply says nothing that the record supports")
-    if len(_joined(found.values())) >= len(record.text):
+    if len(_joined(supported.values())) >= len(record.text):
         raise ValueError("its reply is no shorter than the record")
-    return found
+    return supported
 
 
 def _is_supported(text: str, evidence: str) -> bool:

@@ -25,7 +25,7 @@ from mem_search.errors import Conflict, MemSearchError
 from mem_search.jobs import compressing
 from mem_search.jobs.queue import JobQueue, Report
 from mem_search.metadata import MODELS, model_of
-from mem_search.metadata.extraction import completed
+from mem_search.metadata.extraction import with_facts
 from mem_search.metadata.types import DocumentMetadata
 from mem_search.model import (
     AllOf,
@@ -142,10 +142,10 @@ def _documents(_: int) -> Filters:
 
 def _facts(record: Record, reply: object) -> Mapping[str, Any]:
     """What the document and its person do not say themselves."""
-    said = redacted_values(facts_in(reply))
-    kept = {**record.metadata, FROM_MODEL: said}
-    found = completed(kept, record.title, record.text, kind=record.kind).get(FROM_MODEL, {})
-    return dict(found)
+    from_model = redacted_values(facts_in(reply))
+    kept = {**record.metadata, FROM_MODEL: from_model}
+    facts = with_facts(kept, record.title, record.text, kind=record.kind).get(FROM_MODEL, {})
+    return dict(facts)
 
 
 DOCUMENTS: Final = Asking(
@@ -160,7 +160,7 @@ WORK: Final = Asking(
     filters=compressing.work_at,
     worth=compressing.is_worth,
     question=compressing.question,
-    answer=lambda record, reply: redacted_values(compressing.said_of(record, reply)),
+    answer=lambda record, reply: redacted_values(compressing.supported_members(record, reply)),
 )  # fmt: skip
 
 
@@ -226,10 +226,10 @@ class EnrichJob:
     async def waiting(self) -> list[Record]:
         """Records that no model was asked about, the newest first, at most ``MAX_RECORDS``."""
         asked = Condition(FROM_MODEL, (Filters(metadata=(MetadataTest((FROM_MODEL,), "has"),)),))
-        found = self._asking.filters(now_ms())
-        demand = Not(asked) if found.demand is None else AllOf((found.demand, Not(asked)))
+        base = self._asking.filters(now_ms())
+        demand = Not(asked) if base.demand is None else AllOf((base.demand, Not(asked)))
         while True:
-            filters = replace(found, demand=demand, without=tuple(self._left_out))
+            filters = replace(base, demand=demand, without=tuple(self._left_out))
             records = await self._store.records.newest(filters, MAX_RECORDS)
             worth = [record for record in records if self._asking.worth(record)]
             self._left_out |= {record.number for record in records} - {r.number for r in worth}
@@ -241,9 +241,9 @@ class EnrichJob:
         state = (await self._store.records.revision(), int(time.monotonic() / _AFTER_FAILURE))
         if state == self._nothing_at:
             return False
-        found = bool(await self.waiting())
-        self._nothing_at = (-1, -1) if found else state
-        return found
+        is_waiting = bool(await self.waiting())
+        self._nothing_at = (-1, -1) if is_waiting else state
+        return is_waiting
 
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         """Ask about the records that wait, or with ``take_back`` drop all that the model said.
@@ -255,20 +255,20 @@ class EnrichJob:
             self._stored()
             return {"taken_back": taken, "asked_again": self.endpoint is not None}
         endpoint = self.named_endpoint()
-        found = await self.waiting()
+        records = await self.waiting()
         done = refused = 0
         left = await self.left()
-        for record in found:
+        for record in records:
             if left <= 0:
-                what = f"the tokens of today are used up ({self.name}_tokens)"
-                await report(done + refused, len(found), what)
+                message = f"the tokens of today are used up ({self.name}_tokens)"
+                await report(done + refused, len(records), message)
                 break
             started = time.monotonic()
             is_done, used = await self._ask(record, endpoint)
             left = await self.left(used)
             done, refused = done + is_done, refused + (not is_done)
-            said = f"{counted(done, 'record')} {self._asking.done}"
-            await report(done + refused, len(found), said)
+            message = f"{counted(done, 'record')} {self._asking.done}"
+            await report(done + refused, len(records), message)
             await asyncio.sleep(max(0.0, self._seconds - (time.monotonic() - started)))
         return {self._asking.done: done, "refused": refused, "tokens_left_today": max(0, left)}
 

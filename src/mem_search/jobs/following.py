@@ -159,8 +159,8 @@ async def _watch_once(
 
 async def _followed(store: Ingest) -> Followed:
     try:
-        found = await store.locations()
-        known = [each.location for each in found if each.followed and each.here]
+        locations = await store.locations()
+        known = [each.location for each in locations if each.followed and each.here]
     except MemSearchError as error:
         log.warning("cannot list the followed locations now: %s", error)
         return {}
@@ -169,7 +169,7 @@ async def _followed(store: Ingest) -> Followed:
 
 
 def _folders_of(followed: Followed) -> Folders:
-    found: dict[Path, set[Place]] = {}
+    by_folder: dict[Path, set[Place]] = {}
     for (name, path), location in sorted(followed.items(), key=itemgetter(0)):
         try:
             source = sources.by_name(name)
@@ -177,8 +177,8 @@ def _folders_of(followed: Followed) -> Folders:
             continue
         to_watch = getattr(source, "to_watch", None)  # a third party's may be older than this
         for folder in to_watch(location) if to_watch else ():
-            found.setdefault(folder, set()).add((name, path))
-    return {path: frozenset(each) for path, each in [*found.items()][:MAX_FOLDERS]}
+            by_folder.setdefault(folder, set()).add((name, path))
+    return {path: frozenset(each) for path, each in [*by_folder.items()][:MAX_FOLDERS]}
 
 
 async def _watch(

@@ -249,9 +249,9 @@ class KeptTranscripts:
             value = loads(raw)
             if not isinstance(value, dict):
                 return None
-            found = value.get("sessionId") or (value.get("type") == "session" and value.get("id"))
-            if isinstance(found, str) and found not in sessions:
-                sessions.append(found)
+            session = value.get("sessionId") or (value.get("type") == "session" and value.get("id"))
+            if isinstance(session, str) and session not in sessions:
+                sessions.append(session)
             return self._encoded(_essence(value))
         except (ValueError, RecursionError):
             return None

@@ -268,10 +268,10 @@ class LocationReader:
         """As ``find_locations``. Raises SourceError also where the disk does not answer."""
         machine = replace(machine, projects=tuple(await self._store.project_folders()))
         look = partial(find_locations, machine, name, path)
-        found = await PLACES.run(look, seconds=LOOK_SECONDS, otherwise=None)
-        if found is None:
+        locations = await PLACES.run(look, seconds=LOOK_SECONDS, otherwise=None)
+        if locations is None:
             raise SourceError(f"the disk of {path or machine.cwd} does not answer", field="path")
-        return found
+        return locations
 
     async def unfollow(self, location: Location) -> None:
         """Stop following the location; its records stay. Raises NotFound for an unknown one."""

@@ -111,7 +111,7 @@ class RedactJob:
         return {"records": looked, **counts, "texts": texts, "left": left}
 
     def _differing(self, page: Sequence[RecordWithLinks]) -> list[_Differing]:
-        found = []
+        differing = []
         for record, links in page:
             draft = Draft(
                 kind=record.kind, source=record.source, source_id=record.source_id,
@@ -123,18 +123,18 @@ class RedactJob:
             )  # fmt: skip
             named = clean(draft, self._redaction)
             if redacted(named) != draft:
-                found.append(_Differing(record, named, "changed"))
+                differing.append(_Differing(record, named, "changed"))
             elif flagged(draft) != draft.metadata:
-                found.append(_Differing(record, named, "flagged"))
+                differing.append(_Differing(record, named, "flagged"))
             elif has_forms(
                 f"{record.title}\n{record.text}\n{names_in(record.metadata)}"
             ) or language_of(f"{record.title}\n{record.text}"):
-                found.append(_Differing(record, named, "words"))
+                differing.append(_Differing(record, named, "words"))
             elif installed_kinds().get(record.kind).documents:
-                found.append(_Differing(record, named, "facts"))
+                differing.append(_Differing(record, named, "facts"))
             elif record.kind in HOLDINGS:
-                found.append(_Differing(record, named, "citations"))
-        return found
+                differing.append(_Differing(record, named, "citations"))
+        return differing
 
     def _clean(self, text: str) -> str:
         return clean(text, self._redaction)

@@ -56,8 +56,8 @@ class SyncJob:
         if not path:
             # What was read names projects, in whose folders agents keep something as well.
             known = {(each.source, each.path) for each in locations}
-            found = await self._reader.find(machine, params.get("source", ""), path)
-            more = [each for each in found if (each.source, each.path) not in known]
+            all_locations = await self._reader.find(machine, params.get("source", ""), path)
+            more = [each for each in all_locations if (each.source, each.path) not in known]
             await self._read(more, params, report, read)
             locations += more
         entries = [read[id(each)] for each in locations]
@@ -151,8 +151,8 @@ class ImportJob:
 
     async def _named(self, held: Sequence[tuple[str, str]]) -> Mapping[str, Any]:
         """The refs of the records that were sent in one file: ``document`` is the first."""
-        found = [await self._store.records.named(*each) for each in held]
-        refs = list(dict.fromkeys(str(each.ref) for each in found if each is not None))
+        records = [await self._store.records.named(*each) for each in held]
+        refs = list(dict.fromkeys(str(each.ref) for each in records if each is not None))
         several = {"documents": refs} if refs[1:] else {}
         return {"document": refs[0], **several} if refs else {}
 
@@ -215,8 +215,8 @@ class AuditJob:
     async def run(self, params: Mapping[str, Any], report: Report) -> Mapping[str, Any]:
         mended = await self._store.mend(deep=True)
         await self._indexer.ready()
-        found = await self._indexer.audit()
-        return {"missing": found.missing, "extra": found.extra, "mended": mended}
+        audit = await self._indexer.audit()
+        return {"missing": audit.missing, "extra": audit.extra, "mended": mended}
 
 
 class RebuildJob:

@@ -141,10 +141,10 @@ class Documents:
 async def get_records(context: ToolContext, arguments: GetRecordsArguments) -> Documents:
     """The records in the requested order; long ones may be cut, the last ones left out."""
     ids = [RecordId.parse(text, field="ids") for text in arguments.ids]
-    found, missing = await open_records(context.runtime.search.store, ids)
-    documents = [Document.of(record, context) for record, _ in found]
+    opened, missing = await open_records(context.runtime.search.store, ids)
+    documents = [Document.of(record, context) for record, _ in opened]
     fitted = fit_texts(documents, "text", arguments.max_tokens)
-    context.opened(*(record for record, _ in found[: len(fitted.items)]))
+    context.opened(*(record for record, _ in opened[: len(fitted.items)]))
     reply = Documents(
         records=fitted.items,
         missing=[f"local:{each}" if each.kind else str(each) for each in missing],
@@ -193,7 +193,7 @@ def uri_of(record: Record) -> str:
 
 async def newest_resources(context: ToolContext) -> list[Resource]:
     """The newest session summaries that a client may list without asking for one."""
-    found = await context.runtime.search.store.read(_newest_sessions)
+    sessions = await context.runtime.search.store.read(_newest_sessions)
     return [
         Resource(
             uri_of(record),
@@ -202,7 +202,7 @@ async def newest_resources(context: ToolContext) -> list[Resource]:
                 filter(None, (record.project, context.display.full_date(record.created_at)))
             ),
         )
-        for record in map(harmless, filter(is_given, found))
+        for record in map(harmless, filter(is_given, sessions))
     ]
 
 
@@ -221,5 +221,5 @@ async def read_resource(context: ToolContext, uri: str) -> str:
 def _newest_sessions(snapshot: SearchSnapshot) -> list[Record]:
     filters = Filters(kinds=("session_summary",))
     numbers = snapshot.browse(filters, "date_desc", LISTED, 0)
-    found = snapshot.records(numbers)
-    return [found[number] for number in numbers]
+    records = snapshot.records(numbers)
+    return [records[number] for number in numbers]

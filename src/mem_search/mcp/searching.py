@@ -79,12 +79,12 @@ class WebHit:
     source: Literal["web"] = "web"
 
     @classmethod
-    def of(cls, found: WebResult) -> Self:
-        if found.caution:
+    def of(cls, result: WebResult) -> Self:
+        if result.caution:
             return cls(
-                title=fenced_title(found.title), url=found.url, snippet=fenced(found.snippet)
+                title=fenced_title(result.title), url=result.url, snippet=fenced(result.snippet)
             )
-        return cls(title=found.title, url=found.url, snippet=found.snippet)
+        return cls(title=result.title, url=result.url, snippet=result.snippet)
 
 
 @schema
@@ -114,7 +114,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
     )
     web = context.runtime.web_search(request.sources, context.caller)
     page = await context.runtime.search.service.search(request, context.surface)
-    page, found = await with_web(web, page, context.caller)
+    page, web_page = await with_web(web, page, context.caller)
     report = page.report
     notes = notices_of(report)
     notes += reading_notes(report.analyzed, "after:DATE and before:DATE in the query", "")
@@ -133,7 +133,7 @@ async def search(context: ToolContext, arguments: SearchArguments) -> Hits:
             )
             for cited in cite(page)
         ],
-        web=None if found is None else [WebHit.of(each) for each in found.results],
+        web=None if web_page is None else [WebHit.of(each) for each in web_page.results],
         facets=facets_of(page),
     )
 
@@ -298,9 +298,9 @@ def _bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
         return value
     now, tz = clock_of(info)
     with input_errors_as_invalid():
-        found = dates.parse_bound(value, end=end, now=now, tz=tz, field="dateRange")
-    note_reading(info, found, tz)
-    return found
+        bound = dates.parse_bound(value, end=end, now=now, tz=tz, field="dateRange")
+    note_reading(info, bound, tz)
+    return bound
 
 
 class Range(Arguments):

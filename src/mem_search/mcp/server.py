@@ -238,8 +238,8 @@ async def _read_resource(context: Context, params: types.ReadResourceRequestPara
         raise MCPError(code, error.message, data={"uri": params.uri}) from None
     except MemSearchError as error:
         raise MCPError(types.INTERNAL_ERROR, error.message, data={"uri": params.uri}) from None
-    found = types.TextResourceContents(uri=params.uri, text=text, mime_type=records.MIME_TYPE)
-    return types.ReadResourceResult(contents=[found])
+    contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=records.MIME_TYPE)
+    return types.ReadResourceResult(contents=[contents])
 
 
 def _first_page(params: types.PaginatedRequestParams | None) -> None:
@@ -250,6 +250,6 @@ def _first_page(params: types.PaginatedRequestParams | None) -> None:
 
 def _tool_context(context: Context) -> ToolContext:
     assert context.request is not None  # there is no other transport
-    found = context.request.scope[CONTEXT]
-    assert isinstance(found, ToolContext)
-    return found
+    tool_context = context.request.scope[CONTEXT]
+    assert isinstance(tool_context, ToolContext)
+    return tool_context

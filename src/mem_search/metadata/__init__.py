@@ -44,13 +44,13 @@ def model_of(name: str) -> type[DocumentMetadata]:
 
 def document_type_of(metadata: Mapping[str, Any]) -> str:
     """``invoice``, ``letter``, …: what somebody says the document is, else what its text shows."""
-    found = metadata.get(FROM_TEXT)
-    for said in (
+    facts = metadata.get(FROM_TEXT)
+    for type_name in (
         metadata.get("document_type"),
         metadata.get("source_type"),
-        found.get("document_type") if isinstance(found, Mapping) else None,
+        facts.get("document_type") if isinstance(facts, Mapping) else None,
     ):
-        model = model_of(said) if isinstance(said, str) else DocumentMetadata
+        model = model_of(type_name) if isinstance(type_name, str) else DocumentMetadata
         if model.is_content:
             return model.type_name
     return ""

@@ -48,28 +48,28 @@ _CLOSING: Final = pattern(
 )
 
 
-def completed(metadata: Mapping[str, Any], title: str, text: str, *, kind: str) -> dict[str, Any]:
+def with_facts(metadata: Mapping[str, Any], title: str, text: str, *, kind: str) -> dict[str, Any]:
     """``metadata`` with what ``text`` states under ``FROM_TEXT``, without what it said before.
 
     A fact that the metadata has under any of its names is left out, also of what a model said.
     """
     kept = {name: value for name, value in metadata.items() if name != FROM_TEXT}
     given = {name for name, value in kept.items() if value not in (None, "", [])}
-    found = _left(facts(title, text, kind=kind, given=kept), given)
-    said = kept.get(FROM_MODEL)
-    if isinstance(said, dict):
-        left = _left(said, given | found.keys())
-        kept = {**kept, FROM_MODEL: left} if left else {
+    stated = _left(facts(title, text, kind=kind, given=kept), given)
+    from_model = kept.get(FROM_MODEL)
+    if isinstance(from_model, dict):
+        remaining = _left(from_model, given | stated.keys())
+        kept = {**kept, FROM_MODEL: remaining} if remaining else {
             name: value for name, value in kept.items() if name != FROM_MODEL
         }  # fmt: skip
-    return {**kept, FROM_TEXT: found} if found else kept
+    return {**kept, FROM_TEXT: stated} if stated else kept
 
 
-def _left(found: Mapping[str, Any], given: Iterable[str]) -> dict[str, Any]:
-    """``found`` without the facts of which ``given`` has a name."""
+def _left(stated: Mapping[str, Any], given: Iterable[str]) -> dict[str, Any]:
+    """``stated`` without the facts of which ``given`` has a name."""
     names = set(given)
     taken = {name for same in SAME_FACT if names.intersection(same) for name in same} | names
-    return {name: value for name, value in found.items() if name not in taken}
+    return {name: value for name, value in stated.items() if name not in taken}
 
 
 def facts(title: str, text: str, *, kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -78,22 +78,22 @@ def facts(title: str, text: str, *, kind: str, given: Mapping[str, Any]) -> dict
     ``given`` is what is known already: it may say what type of document this is.
     """
     read, head = Text.of(text), text[:HEAD]
-    found = labelled(read, is_mail=kind == "email")
-    _add_dates(read, found, is_mail=kind == "email")
+    stated = labelled(read, is_mail=kind == "email")
+    _add_dates(read, stated, is_mail=kind == "email")
     document_type = document_type_of({**given, FROM_TEXT: None})
-    if not document_type and (document_type := _type_of(title, read, found, kind)):
-        found["document_type"] = document_type
-    _drop_strange(found, document_type)
+    if not document_type and (document_type := _type_of(title, read, stated, kind)):
+        stated["document_type"] = document_type
+    _drop_strange(stated, document_type)
     top = [name for line in read.lines[:TOP] if (name := values.letterhead(line))]
     firms = [*values.companies(head)]
-    if document_type == "letter" and "sender" not in found:
+    if document_type == "letter" and "sender" not in stated:
         firsts = [*top[:2], *values.companies("\n".join(read.lines[:3]))]
         if firsts:
-            found["sender"] = firsts[:2]
-    if document_type in ("invoice", "receipt", "statement") and "vendor" not in found:
+            stated["sender"] = firsts[:2]
+    if document_type in ("invoice", "receipt", "statement") and "vendor" not in stated:
         seller = _seller(read, top, given if kind == "email" else {})
         if seller:
-            found["vendor"] = seller
+            stated["vendor"] = seller
     for name, listed in (
         ("organisations", [*top, *firms]),
         ("addresses", values.addresses(head)),
@@ -101,18 +101,18 @@ def facts(title: str, text: str, *, kind: str, given: Mapping[str, Any]) -> dict
         ("urls", values.urls(head)),
     ):
         if several := list(islice(dict.fromkeys(listed), _MAX_VALUES)):
-            found[name] = several
-    return found
+            stated[name] = several
+    return stated
 
 
-def _add_dates(read: Text, found: dict[str, Any], *, is_mail: bool) -> None:
+def _add_dates(read: Text, stated: dict[str, Any], *, is_mail: bool) -> None:
     """The day by which to pay in a sentence, and the day that stands alone at the top."""
-    if "due_date" not in found:
+    if "due_date" not in stated:
         for due in _DUE.finditer(read.head):
             if day := read.day(read.head[due.end() : due.end() + 60]):
-                found["due_date"] = day
+                stated["due_date"] = day
                 break
-    if "document_date" not in found and not is_mail:
+    if "document_date" not in stated and not is_mail:
         for line in read.lines[: TOP + 5]:
             match = values.DAY.search(line)
             if match and match.end() == len(line.rstrip(" .")):
@@ -122,18 +122,18 @@ def _add_dates(read: Text, found: dict[str, Any], *, is_mail: bool) -> None:
                     and before.end() >= match.start()
                     and (day := values.day(match, read.order))
                 ):
-                    found["document_date"] = day
+                    stated["document_date"] = day
                     break
 
 
-def _type_of(title: str, read: Text, found: Mapping[str, Any], kind: str) -> str:
+def _type_of(title: str, read: Text, stated: Mapping[str, Any], kind: str) -> str:
     """The type of document that headings and evidence say; "" for none."""
     top = [line for line in read.lines if line][:_HEADING_LINES]
     heads = "\n".join([title, *(line for line in top if len(line) <= MAX_VALUE_CHARS)]).lower()
     if kind == "email":
         heads = title.lower()
     for name, headings, evidence in _TYPES:
-        if headings.search(heads) and (not evidence or any(each in found for each in evidence)):
+        if headings.search(heads) and (not evidence or any(each in stated for each in evidence)):
             return name
     has = (any(map(pattern.match, read.lines)) for pattern in (_SALUTATION, _CLOSING))
     return Letter.type_name if kind != "email" and all(has) else ""
@@ -153,14 +153,14 @@ _OF_BILLS: Final = ("invoice_number", "customer_id", "service_period", "payment_
                     "tax_amount")  # fmt: skip
 
 
-def _drop_strange(found: dict[str, Any], document_type: str) -> None:
+def _drop_strange(stated: dict[str, Any], document_type: str) -> None:
     """Drop what labels alone do not show: a seat outside of tickets, ``Total`` outside of bills."""
     if document_type != "event_ticket":
         for name in _OF_TICKETS:
-            found.pop(name, None)
+            stated.pop(name, None)
     if document_type not in ("invoice", "receipt", "statement"):
         for name in _OF_BILLS:
-            found.pop(name, None)
+            stated.pop(name, None)
 
 
 def _seller(read: Text, top: list[str], given: Mapping[str, Any]) -> str:

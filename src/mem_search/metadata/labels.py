@@ -156,15 +156,15 @@ class Text:
     def day(self, value: str) -> str:
         """The day that ``value`` begins with, behind a weekday or not; "" for none."""
         weekday = _WEEKDAY.match(value)
-        found = values.DAY.match(value, weekday.end() if weekday else 0)
-        return values.day(found, self.order) if found else ""
+        match = values.DAY.match(value, weekday.end() if weekday else 0)
+        return values.day(match, self.order) if match else ""
 
 
 def labelled(read: Text, *, is_mail: bool) -> dict[str, Any]:
     """The facts after labels. Of two values for one field the one with the stronger label counts,
     then the first; of totals the last.
     """
-    found: dict[str, tuple[int, Any]] = {}
+    ranked: dict[str, tuple[int, Any]] = {}
     for place, label, value in _cells(read):
         field = _FIELD_OF[label]
         if field in ("sender", "recipients") and (is_mail or place >= TOP):
@@ -173,13 +173,13 @@ def labelled(read: Text, *, is_mail: bool) -> dict[str, Any]:
         if what is None:
             continue
         rank = 0 if label in _WEAK else 1
-        known = found.get(field)
+        known = ranked.get(field)
         if known is None or rank > known[0] or (rank == known[0] and field == "amount"):
-            found[field] = rank, what
-    if "amount" not in found and (stated := [*_stated(read)]):
-        found["amount"] = 0, stated[-1]
+            ranked[field] = rank, what
+    if "amount" not in ranked and (stated := [*_stated(read)]):
+        ranked["amount"] = 0, stated[-1]
     facts: dict[str, Any] = {}
-    for field, (_, what) in found.items():
+    for field, (_, what) in ranked.items():
         if isinstance(what, values.Sum):
             facts[field] = what.amount
             if what.currency and field == "amount":

@@ -13,7 +13,7 @@ _DENSE: Final = 8
 """With up to so many possible values for each number, a table of them is quicker than a search."""
 
 
-def dots(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def matvec(rows: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """The dot product of each row, shape (n, d), with ``vector``, shape (d,).
 
     A row has the same product among any rows, so a search asked again has the same scores. In
@@ -55,10 +55,10 @@ def distinct(numbers: NDArray[Integer]) -> NDArray[Integer]:
     "np.unique(a)"``).
     """
     ordered = np.sort(numbers, kind="stable")
-    return ordered[firsts(ordered)]
+    return ordered[run_starts(ordered)]
 
 
-def firsts(ordered: NDArray[np.integer]) -> NDArray[np.intp]:
+def run_starts(ordered: NDArray[np.integer]) -> NDArray[np.intp]:
     """Where each value begins in a column that is in order."""
     is_first = np.ones(len(ordered), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])

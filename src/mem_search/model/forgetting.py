@@ -126,8 +126,8 @@ class Traces:
 
     def __post_init__(self) -> None:
         lengths = {len(word) for word in self.words}
-        found = tuple(sorted(n for n in lengths if MIN_PART_LETTERS <= n <= _MAX_WORD_LETTERS))
-        object.__setattr__(self, "_lengths", found)
+        usable = tuple(sorted(n for n in lengths if MIN_PART_LETTERS <= n <= _MAX_WORD_LETTERS))
+        object.__setattr__(self, "_lengths", usable)
 
     def has_word(self, text: str) -> bool:
         """Whether ``text`` has one of the words, also inside a longer word. Linear in ``text``."""

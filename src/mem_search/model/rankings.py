@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.model.arrays import distinct, firsts
+from mem_search.model.arrays import distinct, run_starts
 from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.records import Kind
 
@@ -59,8 +59,8 @@ class Candidates:
     scores: Values
 
     @classmethod
-    def of(cls, found: Iterable[Candidate]) -> Self:
-        rows = list(found)
+    def of(cls, candidates: Iterable[Candidate]) -> Self:
+        rows = list(candidates)
         return cls(
             np.array([row.record for row in rows], dtype=np.int64),
             KIND_CODES.codes(row.kind for row in rows),
@@ -126,11 +126,11 @@ class Scores:
     scores: Values
 
     @classmethod
-    def by_record(cls, found: Mapping[int, float]) -> Scores:
-        order = sorted(found)
+    def by_record(cls, scores: Mapping[int, float]) -> Scores:
+        order = sorted(scores)
         return Scores(
             np.array(order, dtype=np.int64),
-            np.array([found[record] for record in order], dtype=np.float64),
+            np.array([scores[record] for record in order], dtype=np.float64),
         )
 
     def __len__(self) -> int:
@@ -151,13 +151,13 @@ class Matches(Scores):
     kinds: Codes
 
     @classmethod
-    def by_kind(cls, found: Mapping[int, tuple[Kind, float]]) -> Self:
+    def by_kind(cls, scored: Mapping[int, tuple[Kind, float]]) -> Self:
         """From record → (kind, score)."""
-        order = sorted(found)
+        order = sorted(scored)
         return cls(
             np.array(order, dtype=np.int64),
-            np.array([found[record][1] for record in order], dtype=np.float64),
-            KIND_CODES.codes(found[record][0] for record in order),
+            np.array([scored[record][1] for record in order], dtype=np.float64),
+            KIND_CODES.codes(scored[record][0] for record in order),
         )
 
 
@@ -321,12 +321,12 @@ class PassageColumns:
         if again.any():
             stay = ~(np.append(again, False) | np.append(False, again))
             rows = np.flatnonzero(~stay)  # of records with several passages
-            records, found = here.records[rows], scores[rows]
-            starts = firsts(records)
-            most = np.maximum.reduceat(found, starts)
+            records, row_scores = here.records[rows], scores[rows]
+            starts = run_starts(records)
+            most = np.maximum.reduceat(row_scores, starts)
             sizes = np.diff(np.append(starts, len(records)))
-            best = rows[found == np.repeat(most, sizes)]
-            stay[best[firsts(here.records[best])]] = True
+            best = rows[row_scores == np.repeat(most, sizes)]
+            stay[best[run_starts(here.records[best])]] = True
             here, scores = here.taken(stay), scores[stay]
         return BestPassages(here.records, here.passages, here.kinds, here.code, scores)
 

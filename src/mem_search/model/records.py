@@ -187,8 +187,8 @@ class Record:
     @property
     def called(self) -> Kind:
         """What people call its kind: a variety, where it is of one."""
-        found = (name for name, of in VARIETIES.items() if of == (self.kind, self.source))
-        return next(found, self.kind)
+        varieties = (name for name, of in VARIETIES.items() if of == (self.kind, self.source))
+        return next(varieties, self.kind)
 
 
 @dataclass(frozen=True, slots=True)

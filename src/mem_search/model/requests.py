@@ -361,14 +361,14 @@ def to_wire(model: type[BaseModel], request: SearchRequest) -> dict[str, Any]:
 @cache
 def _places(model: type[BaseModel]) -> dict[str, At]:
     """The fields of ``model`` that stand for a part of a request, with where."""
-    found: dict[str, At] = {}
+    by_field: dict[str, At] = {}
     for name, info in model.model_fields.items():
         places = [each for each in info.metadata if isinstance(each, At)]
         if places and places[-1].path:
-            found[name] = places[-1]
+            by_field[name] = places[-1]
         elif not places and name in _NAMES:
-            found[name] = At(name)
-    return found
+            by_field[name] = At(name)
+    return by_field
 
 
 def _changed(target: T, changes: Mapping[str, Any]) -> T:

@@ -157,8 +157,8 @@ class BaseKind(Generic[M]):
         known, text = self.known(record.metadata), f"\n\n{record.text}"
         for section in reversed(self.sections):
             for block in section.blocks(_items(known, section)):
-                head, found, tail = text.rpartition(f"\n\n{block}")
-                if found and tail[:1] in ("", "\n"):
+                head, separator, tail = text.rpartition(f"\n\n{block}")
+                if separator and tail[:1] in ("", "\n"):
                     text = head + tail
         return text.removeprefix("\n\n")
 
@@ -245,12 +245,12 @@ class BaseKind(Generic[M]):
             first = error.errors(include_url=False)[0]
             path = ".".join(str(part) for part in ("metadata", *first["loc"]))
             raise InputError(
-                f"{path} of this {self.name}: {said_of(first)}",
+                f"{path} of this {self.name}: {validation_message(first)}",
                 field=f"metadata.{first['loc'][0]}" if first["loc"] else "metadata",
             ) from None
 
 
-def said_of(error: ErrorDetails) -> str:
+def validation_message(error: ErrorDetails) -> str:
     """What is wrong with a value, in the words of JSON instead of pydantic's."""
     if message := _SAID.get(error["type"]):
         return f"{message}, not {json_type(error['input'])}"
@@ -287,8 +287,8 @@ def _with_authors(metadata: dict[str, Any]) -> dict[str, Any]:
 
 def people(header: str | list[str] | None) -> list[str]:
     """Addresses in lower case, and display names as they are written."""
-    found = addresses(listed(header))
-    return listed([part for name, address in found for part in (address.lower(), name)])
+    mailboxes = addresses(listed(header))
+    return listed([part for name, address in mailboxes for part in (address.lower(), name)])
 
 
 def _tagged(draft: Draft) -> Draft:
@@ -297,11 +297,11 @@ def _tagged(draft: Draft) -> Draft:
     In a text they are comma-separated. What is no list of texts stays in the metadata.
     """
     said = draft.metadata.get("tags")
-    found = said.split(",") if isinstance(said, str) else said
-    if not isinstance(found, list | tuple) or not all(isinstance(each, str) for each in found):
+    values = said.split(",") if isinstance(said, str) else said
+    if not isinstance(values, list | tuple) or not all(isinstance(each, str) for each in values):
         return draft
     others = {name: value for name, value in draft.metadata.items() if name != "tags"}
-    tags = [*draft.tags, *(tag for each in found if (tag := each.strip()))]
+    tags = [*draft.tags, *(tag for each in values if (tag := each.strip()))]
     return replace(draft, tags=tuple(dict.fromkeys(tags)), metadata=others)
 
 

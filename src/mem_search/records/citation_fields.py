@@ -75,8 +75,8 @@ def first_month(metadata: Mapping[str, Any], *names: str) -> tuple[int, ...]:
         value = metadata.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        if isinstance(value, str) and 0 < len(found := _written(value)) < 3:
-            return found
+        if isinstance(value, str) and 0 < len(parts := _written(value)) < 3:
+            return parts
     return ()
 
 

@@ -28,11 +28,11 @@ def filetypes(path: str, media_type: str, *, scanned: bool) -> list[str]:
     ending = PurePosixPath(path).suffix[1:].lower()
     if not ending:
         ending = media_type.lower().partition("/")[2]
-    found = [ending] if 0 < len(ending) <= _MAX_ENDING_CHARS and ending.isalnum() else []
-    found += [name for name, endings in FILETYPES.items() if ending in endings]
-    if media_type.startswith("image/") and "image" not in found:
-        found.append("image")
-    return [*found, "scan"] if scanned else found
+    types = [ending] if 0 < len(ending) <= _MAX_ENDING_CHARS and ending.isalnum() else []
+    types += [name for name, endings in FILETYPES.items() if ending in endings]
+    if media_type.startswith("image/") and "image" not in types:
+        types.append("image")
+    return [*types, "scan"] if scanned else types
 
 
 class FileMetadata(Metadata):

@@ -146,18 +146,18 @@ class KindRegistry:
 
         Raises InputError for a word that is no kind.
         """
-        found: dict[Kind, None] = {}
+        kinds: dict[Kind, None] = {}
         for word in words:
             if word.strip().lower() == PERSONAL:
-                found |= dict.fromkeys(kind for kind in PERSONAL_KINDS if kind in self._by_name)
+                kinds |= dict.fromkeys(kind for kind in PERSONAL_KINDS if kind in self._by_name)
             elif kind := self.named(word):
-                found[kind] = None
+                kinds[kind] = None
             else:
                 hint = self.meant_by(word) or nearest(word, [kind.plural for kind in self])
                 raise InputError(
                     f"no kind of record is called {word[:60]!r}; {hint}", field="types"
                 )
-        return tuple(found)
+        return tuple(kinds)
 
     def named(self, word: str) -> Kind | None:
         """The kind or variety that a word means: name, plural, label or an alias; None for none."""
@@ -187,8 +187,8 @@ def installed_kinds() -> KindRegistry:
 
 def load(entry: EntryPoint) -> RecordKind:
     """The kind that an entry point names: an object, or the class of one."""
-    found: Any = entry.load()
-    kind: RecordKind = found() if isinstance(found, type) else found
+    plugin: Any = entry.load()
+    kind: RecordKind = plugin() if isinstance(plugin, type) else plugin
     return kind
 
 

@@ -119,8 +119,8 @@ def place_of(record: Record) -> str:
     as ``vault/Daily``, else the project.
     """
     if record.kind == "email":
-        found = addresses(listed(record.metadata.get("from")))
-        return next((name or address for name, address in found if name or address), "")
+        senders = addresses(listed(record.metadata.get("from")))
+        return next((name or address for name, address in senders if name or address), "")
     if record.kind == "website" and (host := _host(record.url)):
         return host
     folders: tuple[str, ...] = PurePosixPath(_path(record)).parent.parts

@@ -220,4 +220,4 @@ def _tag(tag: str) -> str:
 def _tick(nodes: list[Node]) -> None:
     """Show what is done of a list of tasks."""
     if len(nodes) > 2 and nodes[0] == "li" and isinstance(nodes[2], str):
-        nodes[2] = _TASK.sub(lambda found: "☐ " if found[1] == " " else "☑ ", nodes[2])
+        nodes[2] = _TASK.sub(lambda match: "☐ " if match[1] == " " else "☑ ", nodes[2])

@@ -55,7 +55,7 @@ def without_tags(text: str) -> str:
     view = without_escapes(text)
     plain = view.text if view else text
     alike = plain.translate({ord(each): _alike(each) for each in set(plain)})
-    found = [
+    spans = [
         view.span(at, at + 1) if view else (at, at + 1)
         for between in _BETWEEN.finditer(alike)
         if "<" in between[0]
@@ -63,7 +63,7 @@ def without_tags(text: str) -> str:
     ]
     pieces: list[str] = []
     last = 0
-    for start, end in found:
+    for start, end in spans:
         pieces += text[last:start], "("
         last = end
     return "".join((*pieces, text[last:]))

@@ -218,17 +218,17 @@ def _dim(about: str, record: Record) -> str:
 
 def best_text(result: Result, title: str, words: tuple[str, ...], matcher: WordMatcher) -> str:
     """The text in which the span is: without lines that repeat the title, and without markup."""
-    found = _bare(result.snippet.text, title)
-    if found and not words:
-        return found
+    bare = _bare(result.snippet.text, title)
+    if bare and not words:
+        return bare
 
     def told(text: str) -> int:
         return matcher.count_in(snippet(text, 0, len(text), words, length=_ABOUT_A_LINE).text)
 
-    if found and told(found) >= len(words):
-        return found
+    if bare and told(bare) >= len(words):
+        return bare
     whole = _bare(result.record.text[:4000], title)
-    return max((found, whole), key=told) if found else whole
+    return max((bare, whole), key=told) if bare else whole
 
 
 def _beyond(title: str, room: int, matcher: WordMatcher, text: str) -> str:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from mem_search.contracts import Embedder, FeedbackScorer, Question, Vectors
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
-from mem_search.model.arrays import dots
+from mem_search.model.arrays import matvec
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
 from mem_search.storage.ports.search import SearchSnapshot, SearchStore
@@ -183,7 +183,7 @@ class VectorRetriever:
         of, vectors = snapshot.passage_vectors(passages)
 
         def scores(answers: NDArray[np.intp]) -> tuple[Values, Values] | None:
-            cosines = dots(vectors, query[0])
+            cosines = matvec(vectors, query[0])
             near = [
                 vectors[halves[np.argmax(cosines[halves])]]
                 for answer in answers
@@ -191,7 +191,7 @@ class VectorRetriever:
             ]
             if not near:
                 return None
-            moved = dots(vectors, unit(query + unit(np.mean(near, axis=0)))[0])
+            moved = matvec(vectors, unit(query + unit(np.mean(near, axis=0)))[0])
             return _nearest(len(passages), of, cosines), _nearest(len(passages), of, moved)
 
         return scores

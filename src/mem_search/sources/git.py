@@ -28,7 +28,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.git import places
 from mem_search.git.commits import Commit
-from mem_search.git.marks import repository_at
+from mem_search.git.marks import commit_url_prefix
 from mem_search.git.places import Place, Refused
 from mem_search.git.references import References, references_of
 from mem_search.git.session import Opened, Opening
@@ -191,7 +191,7 @@ class History:
         if place.refused:
             raise SourceError(f"{path} is not read: {place.refused}")
         self._place: Place = place
-        self.forge = repository_at(place)
+        self.forge = commit_url_prefix(place)
         try:
             if places.small_text(place.common / "shallow"):
                 raise SourceError(

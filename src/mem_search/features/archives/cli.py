@@ -196,9 +196,9 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Say whether a question is answered, or a page saved, here already; exit 1 if not."""
-    asked = " ".join(query)
-    name = "url" if asked.startswith(("http://", "https://")) else "query"
-    body = {name: asked, "archive": archive, "limit": limit}
+    question = " ".join(query)
+    name = "url" if question.startswith(("http://", "https://")) else "query"
+    body = {name: question, "archive": archive, "limit": limit}
     answer = open_client().json("POST", "/api/archive/check", body=body)
     show(answer, _checked(answer), as_json=as_json, found=answer["answered"])
 

@@ -160,14 +160,14 @@ async def check(call: Call) -> web.StreamResponse:
     store, now = call.runtime.search.store, now_ms()
     if body.query:
         page = await call.search(check_request(body.query, body.archive, body.limit))
-        found = [
-            (ArchiveDocument.of(each.record, relevance(page, each)), sure, each.snippet.text)
+        scored = [
+            (ArchiveDocument.of(each.record, relevance(page, each)), confidence, each.snippet.text)
             for each in page.results
-            if (sure := round(each.confidence or 0.0, 3)) >= MIN_SCORE
+            if (confidence := round(each.confidence or 0.0, 3)) >= MIN_SCORE
         ]
-        found = sorted(found, key=lambda each: -each[1])[: body.limit]
+        scored = sorted(scored, key=lambda each: -each[1])[: body.limit]
         how = HowSearched.of(page.report, call.flags)
-        return json_reply(ArchiveCheck.of(found, now, search=how))
+        return json_reply(ArchiveCheck.of(scored, now, search=how))
     if not page_name(body.url):
         raise InputError(f"{body.url[:200]!r} is not the address of a page", field="url")
     names = [f"url:{page_name(body.url)}", key_of_link(body.url)]
@@ -175,33 +175,33 @@ async def check(call: Call) -> web.StreamResponse:
     records = await store.read(lambda snapshot: snapshot.records(numbers))
     saved = [record for record in records.values() if body.archive in ("", record.project)]
     saved.sort(key=lambda record: -record.created_at)
-    found = [
+    scored = [
         (ArchiveDocument.of(record, 1.0), 1.0, cut(record.text, SNIPPET))
         for record in saved[: body.limit]
     ]
     links = [CitationLink.of(each) for each in cited]
-    return json_reply(ArchiveCheck.of(found, now, cited_by=links))
+    return json_reply(ArchiveCheck.of(scored, now, cited_by=links))
 
 
 async def related(call: Call) -> web.StreamResponse:
     """The documents most related to a document through citations."""
     params = call.parameters(RelatedDocumentParameters)
     record, _ = await find(call, RecordId.parse(params.ref))
-    found = await call.runtime.search.store.read(
+    documents = await call.runtime.search.store.read(
         related_to, record.number, depth=params.depth, limit=params.limit
     )
-    return json_reply(RelatedDocuments.of(record.ref, found))
+    return json_reply(RelatedDocuments.of(record.ref, documents))
 
 
 async def report(call: Call) -> web.StreamResponse:
     """Citations counted: of a document, of an archive, or of everything."""
     params = call.parameters(ReportParameters)
     record = (await find(call, RecordId.parse(params.ref)))[0] if params.ref else None
-    found = await call.runtime.store.part(ArchiveStore).citation_report(
+    counts = await call.runtime.store.part(ArchiveStore).citation_report(
         number=record.number if record else None, project=params.archive, most=params.limit
     )
     ref = str(record.ref) if record else None
-    return json_reply(CitationReport.of(found, ref, params.archive))
+    return json_reply(CitationReport.of(counts, ref, params.archive))
 
 
 _REPORTS = 50
@@ -271,8 +271,8 @@ async def index(call: Call) -> web.StreamResponse:
 
 async def listed(call: Call) -> web.StreamResponse:
     """Every archive with the statistics of its last run."""
-    found = await call.runtime.ingest.archives.listed()
-    return json_reply(Archives(archives=[Archive.of(each) for each in found]))
+    archives = await call.runtime.ingest.archives.listed()
+    return json_reply(Archives(archives=[Archive.of(each) for each in archives]))
 
 
 async def remove(call: Call) -> web.StreamResponse:
@@ -289,14 +289,14 @@ async def citations(call: Call) -> web.StreamResponse:
     if params.ref:
         record, _ = await find(call, RecordId.parse(params.ref))
         if params.direction == "cites":
-            found = await archives.references([record.number], params.limit)
+            page_citations = await archives.references([record.number], params.limit)
         else:
-            found = await archives.citations([record.number], params.limit)
+            page_citations = await archives.citations([record.number], params.limit)
     elif params.query:
-        found = await _about(call, params.query, params.limit)
+        page_citations = await _about(call, params.query, params.limit)
     else:
         raise MissingField("give ref, a record, or query, words of the sentences", field="ref")
-    return json_reply(PageCitations(citations=[PageCitation.of(each) for each in found]))
+    return json_reply(PageCitations(citations=[PageCitation.of(each) for each in page_citations]))
 
 
 async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]:
@@ -312,8 +312,8 @@ async def _about(call: Call, query: str, limit: int) -> list[graph.PageCitation]
     words = list(dict.fromkeys(runs_of(query.lower())))
     matchers = [WordMatcher((word,)) for word in words]
     ranked: list[tuple[int, int, graph.PageCitation]] = []
-    found = await call.runtime.store.part(ArchiveStore).references(numbers, _EACH)
-    for at, citation in enumerate(found):
+    references = await call.runtime.store.part(ArchiveStore).references(numbers, _EACH)
+    for at, citation in enumerate(references):
         scored = [
             (sum(bool(matcher.count_in(place.context)) for matcher in matchers), place)
             for place in citation.places

@@ -161,16 +161,16 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
     """
     if arguments.report:
         return await _counted(context.runtime, arguments)
-    runtime, notes, sure = context.runtime, [], None
+    runtime, notes, confidence = context.runtime, [], None
     if arguments.id.strip():
         record, _ = await open_record(
             runtime.search.store, RecordId.parse(arguments.id, field="id"), "id"
         )
-        found = await runtime.search.store.read(
+        documents = await runtime.search.store.read(
             related_to, record.number, depth=arguments.citation_depth, limit=arguments.limit
         )
-        hits = [ArchiveHit.of(each, "", context.base) for each, _, _ in found]
-        numbers, total = [record.number], len(found)
+        hits = [ArchiveHit.of(each, "", context.base) for each, _, _ in documents]
+        numbers, total = [record.number], len(documents)
     elif arguments.query.strip():
         question = ArchiveQuestion(
             arguments.query, limit=arguments.limit, archive=arguments.archive.strip()
@@ -179,7 +179,7 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
         page = await runtime.search.service.search(
             replace(request, asked_at=context.display.now), context.surface
         )
-        sure = max((each.confidence or 0.0 for each in page.results), default=0.0)
+        confidence = max((each.confidence or 0.0 for each in page.results), default=0.0)
         matches = matches_of(page, FIELDS)
         hits = [
             ArchiveHit.of(result.record, " … ".join(_shown(result, some)), context.base)
@@ -191,12 +191,12 @@ async def search_local_archives(context: ToolContext, arguments: ArchiveArgument
     else:
         raise MissingField("give a query, or the id of a document", field="query")
     kept, spent = first_that_fit(hits, arguments.max_tokens)
-    reply = ArchiveHits(results=hits[:kept], total=total, confidence=sure)
+    reply = ArchiveHits(results=hits[:kept], total=total, confidence=confidence)
     if arguments.include_citations or arguments.id.strip():
-        around = await citations_of(
+        citations = await citations_of(
             runtime.store.part(ArchiveStore), numbers, arguments.citation_depth
         )
-        links = [CitationLink.of(each) for each in _distinct(around.values())]
+        links = [CitationLink.of(each) for each in _distinct(citations.values())]
         links = [replace(each, context=marked(each.context)) for each in links]
         fitting, cited = first_that_fit(links, max(0, arguments.max_tokens - spent))
         reply.citations = links[:fitting]
@@ -218,15 +218,15 @@ async def _counted(runtime: Runtime, arguments: ArchiveArguments) -> ArchiveHits
         record, _ = await open_record(runtime.search.store, ref, "id")
     archive, most = arguments.archive.strip(), arguments.limit
     while True:
-        found = await runtime.store.part(ArchiveStore).citation_report(
+        counts = await runtime.store.part(ArchiveStore).citation_report(
             number=record.number if record else None, project=archive, most=most
         )
-        report = CitationReport.of(found, str(record.ref) if record else None, archive)
+        report = CitationReport.of(counts, str(record.ref) if record else None, archive)
         if most == 1 or cost(to_values(report)) <= arguments.max_tokens:
             break
         most //= 2
     note = f"{most} of each list, to fit max_tokens" if most < arguments.limit else None
-    return ArchiveHits(results=[], total=found.documents, report=report, note=note)
+    return ArchiveHits(results=[], total=counts.documents, report=report, note=note)
 
 
 def _shown(result: Result, matches: Sequence[FieldMatch]) -> list[str]:
@@ -241,13 +241,13 @@ def _shown(result: Result, matches: Sequence[FieldMatch]) -> list[str]:
     return [one_line(record.text[max(each.start, begins) : each.end]) for each in kept]
 
 
-def _distinct(around: Iterable[DocumentCitations]) -> list[PageCitation]:
+def _distinct(documents: Iterable[DocumentCitations]) -> list[PageCitation]:
     """Each citation once, in order."""
-    found: dict[tuple[object, str], PageCitation] = {}
-    for each in around:
+    by_pair: dict[tuple[object, str], PageCitation] = {}
+    for each in documents:
         for citation, _ in (*each.citing, *each.cited):
-            found.setdefault((citation.citing, citation.target), citation)
-    return list(found.values())
+            by_pair.setdefault((citation.citing, citation.target), citation)
+    return list(by_pair.values())
 
 
 SEARCH_LOCAL_ARCHIVES = Tool(

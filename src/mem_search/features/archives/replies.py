@@ -96,10 +96,10 @@ class CitationsOfDocument:
     cited: list[CitationAtDepth]
 
     @classmethod
-    def of(cls, found: archives.DocumentCitations) -> Self:
+    def of(cls, citations: archives.DocumentCitations) -> Self:
         return cls(
-            citing=[CitationAtDepth.of(each, depth=depth) for each, depth in found.citing],
-            cited=[CitationAtDepth.of(each, depth=depth) for each, depth in found.cited],
+            citing=[CitationAtDepth.of(each, depth=depth) for each, depth in citations.citing],
+            cited=[CitationAtDepth.of(each, depth=depth) for each, depth in citations.cited],
         )
 
 
@@ -134,12 +134,12 @@ class ArchiveResults:
             results=[
                 ArchiveResult(
                     document=ArchiveDocument.of(result.record, relevance(page, result)),
-                    matches=list(map(FieldMatch.of, found)),
+                    matches=list(map(FieldMatch.of, field_matches)),
                     citations=CitationsOfDocument.of(citations[result.record.number])
                     if result.record.number in citations
                     else None,
                 )
-                for result, found in zip(page.results, matches, strict=True)
+                for result, field_matches in zip(page.results, matches, strict=True)
             ],
             total=page.total,
             search=HowSearched.of(page.report, flags),
@@ -181,24 +181,24 @@ class ArchiveCheck:
 
     @classmethod
     def of(
-        cls, found: Sequence[tuple[ArchiveDocument, float, str]], now: int, /, **more: Any
+        cls, scored: Sequence[tuple[ArchiveDocument, float, str]], now: int, /, **more: Any
     ) -> Self:
         """From documents with their confidence and words, best first; ``now`` in ms since 1970."""
         documents = [
             CheckedDocument(
                 document=document,
-                confidence=sure,
+                confidence=confidence,
                 age_days=max(0, now - document.date) // _MS_PER_DAY,
                 text=text,
             )
-            for document, sure, text in found
+            for document, confidence, text in scored
         ]
-        sure = max((each.confidence for each in documents), default=0.0)
+        highest = max((each.confidence for each in documents), default=0.0)
         answers = [each for each in documents if each.confidence >= archives.ANSWERED]
         newest = min(answers, key=lambda each: each.age_days, default=None)
         return cls(
             answered=bool(answers),
-            confidence=sure,
+            confidence=highest,
             date=newest.document.date if newest else None,
             age_days=newest.age_days if newest else None,
             documents=documents,
@@ -222,12 +222,12 @@ class RelatedDocuments:
     results: list[RelatedDocument]
 
     @classmethod
-    def of(cls, ref: Ref, found: Sequence[tuple[Record, float, int]]) -> Self:
+    def of(cls, ref: Ref, documents: Sequence[tuple[Record, float, int]]) -> Self:
         return cls(
             ref=str(ref),
             results=[
                 RelatedDocument(document=ArchiveDocument.of(record, score), depth=depth)
-                for record, score, depth in found
+                for record, score, depth in documents
             ],
         )
 

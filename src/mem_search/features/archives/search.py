@@ -63,25 +63,25 @@ _MIN_GUESSED_LETTERS: Final = 4
 """Letters of a word of which misspellings are looked for in single fields."""
 
 
-async def request_of(store: SearchStore, asked: ArchiveQuestion) -> SearchRequest:
-    """The search that answers ``asked``."""
-    filters, fields = Filters(kinds=tuple(HOLDINGS), project=asked.archive), asked.fields
-    if asked.fuzzy and set(fields) == set(FIELDS):
-        return SearchRequest(asked.query, filters, limit=asked.limit)
-    found = words.read(asked.query)
-    atoms = [*((word,) for word in (*found.words, *found.cjk)), *found.phrases]
-    near = await store.read(_misspelled, found.words) if asked.fuzzy else {}
-    each = [
+async def request_of(store: SearchStore, question: ArchiveQuestion) -> SearchRequest:
+    """The search that answers ``question``."""
+    filters, fields = Filters(kinds=tuple(HOLDINGS), project=question.archive), question.fields
+    if question.fuzzy and set(fields) == set(FIELDS):
+        return SearchRequest(question.query, filters, limit=question.limit)
+    reading = words.read(question.query)
+    atoms = [*((word,) for word in (*reading.words, *reading.cjk)), *reading.phrases]
+    near = await store.read(_misspelled, reading.words) if question.fuzzy else {}
+    wanted = [
         # The pipeline looks for a misspelled word by the same near ones.
         demands.any_of(_in_fields([(word,) for word in near.get(atom[0], ())] or [atom], fields))
         for atom in atoms
     ]
-    demand = demands.any_of(each) if asked.fuzzy else demands.all_of(each)
+    demand = demands.any_of(wanted) if question.fuzzy else demands.all_of(wanted)
     return SearchRequest(
-        asked.query,
-        Filters(kinds=filters.kinds, project=filters.project, demand=demand if each else None),
-        mode="hybrid" if asked.fuzzy else "keyword",
-        limit=asked.limit,
+        question.query,
+        Filters(kinds=filters.kinds, project=filters.project, demand=demand if wanted else None),
+        mode="hybrid" if question.fuzzy else "keyword",
+        limit=question.limit,
     )
 
 
@@ -125,16 +125,16 @@ def _matches(
 ) -> Iterator[FieldMatch]:
     for field in fields:
         text = text_of(result.record, field)[:READ]
-        found: dict[str, list[Snippet]] = defaultdict(list)
+        snippets: dict[str, list[Snippet]] = defaultdict(list)
         for at, root in matcher.places(text, 0, len(text)):
-            shown = found[root]
+            shown = snippets[root]
             # What the snippet before shows needs no other one.
             if len(shown) == MAX_SNIPPETS or (shown and at < shown[-1].end):
                 continue
             cut = around(text, at, SNIPPET)
             if not shown or cut.start >= shown[-1].end:
                 shown.append(cut)
-        for root, chosen in found.items():
+        for root, chosen in snippets.items():
             term = next((word for word in asked if word.startswith(root)), root)
             yield FieldMatch(field, term, tuple(chosen))
 
@@ -159,7 +159,7 @@ async def _followed(
     archives: ArchiveStore, numbers: Sequence[int], depth: int, *, backwards: bool
 ) -> dict[int, tuple[tuple[PageCitation, int], ...]]:
     """Breadth first, each document once, so a circle of citations ends."""
-    found: dict[int, list[tuple[PageCitation, int]]] = {number: [] for number in numbers}
+    citations: dict[int, list[tuple[PageCitation, int]]] = {number: [] for number in numbers}
     reached = {number: {number} for number in numbers}
     frontiers = {number: [number] for number in numbers}
     known: dict[int, list[PageCitation]] = {}
@@ -174,9 +174,9 @@ async def _followed(
             onward: list[int] = []
             for place in frontier:
                 for citation in known.get(place, ()):
-                    if len(found[number]) == MAX_CITATIONS:
+                    if len(citations[number]) == MAX_CITATIONS:
                         break
-                    found[number].append((citation, distance))
+                    citations[number].append((citation, distance))
                     other = citation.citing if backwards else citation.cited
                     if other is not None and other.number not in reached[number]:
                         reached[number].add(other.number)
@@ -184,7 +184,7 @@ async def _followed(
             frontiers[number] = onward
         if not any(frontiers.values()):
             break
-    return {number: tuple(each) for number, each in found.items()}
+    return {number: tuple(each) for number, each in citations.items()}
 
 
 def related_to(
@@ -196,10 +196,10 @@ def related_to(
     cites the same page where that page is not stored.
     """
     filters = Filters(kinds=tuple(HOLDINGS))
-    found = graph.expand(
+    expansion = graph.expand(
         snapshot, {number: 1.0}, depth=depth, filters=filters, relations=_THROUGH_CITATIONS
     )
-    depths, scores = found.walk.depths, found.scores
+    depths, scores = expansion.walk.depths, expansion.scores
     best = sorted(depths.keys() - {number}, key=lambda each: (-scores.get(each, 0.0), each))[:limit]
     records = snapshot.records(best)
     return [

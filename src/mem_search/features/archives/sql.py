@@ -331,12 +331,12 @@ class _Names:
         keys = [key for key, _ in counted]
         urls = self._reader.urls(keys)
         known = self._reader.labels([self._stored[key] for key in keys if key in self._stored])
-        found = []
+        pages = []
         for key, count in counted:
             label = known.get(self._stored.get(key, 0))
             ref, title = (label.ref, label.title) if label else (None, "")
-            found.append(CountedPage(urls.get(key, key), ref, title, count))
-        return tuple(found)
+            pages.append(CountedPage(urls.get(key, key), ref, title, count))
+        return tuple(pages)
 
     def documents(
         self, counted: Sequence[tuple[int, int]], shared: Mapping[int, int]
@@ -351,12 +351,12 @@ class _Names:
 
 def _pairs(cited: Iterable[Citation], keys: set[str]) -> Iterable[tuple[str, str]]:
     """Each pair of ``keys``, as often as a document cites both."""
-    together: dict[int, list[str]] = defaultdict(list)
+    by_document: dict[int, list[str]] = defaultdict(list)
     for each in cited:
         if each.key in keys:
-            together[each.document].append(each.key)
-    for found in together.values():
-        yield from combinations(sorted(found), 2)
+            by_document[each.document].append(each.key)
+    for cited_keys in by_document.values():
+        yield from combinations(sorted(cited_keys), 2)
 
 
 def _top(counts: Counter[T], most: int) -> list[tuple[T, int]]:

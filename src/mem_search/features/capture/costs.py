@@ -75,8 +75,8 @@ def costs(home: Path) -> tuple[Cost, list[Cost]]:
             total.add(line)
         except (KeyError, TypeError, ValueError):
             continue  # cut off by a full disk
-    found = [each for each in sessions.values() if each.hooks]
-    return total, sorted(found, key=lambda each: -each.last_at)
+    with_hooks = [each for each in sessions.values() if each.hooks]
+    return total, sorted(with_hooks, key=lambda each: -each.last_at)
 
 
 def drop(home: Path, reason: str) -> None:

@@ -50,7 +50,7 @@ Place = tuple[str, str]
 Session = tuple[str, str]
 """An agent and the id of a session in it."""
 
-Found = tuple[Path, int, Mapping[str, Any] | None]
+ReadEvent = tuple[Path, int, Mapping[str, Any] | None]
 """The file of an event, when it was written (ns), and the event; None for one of no use."""
 
 Taken = tuple[Path, int, Place | None]
@@ -124,7 +124,7 @@ class Journals:
         if len(content) > (whole := content.rfind(b"\n") + 1):
             file.truncate(whole)
             file.seek(whole)
-        return {found.decode() for found in _UUID.findall(content, 0, whole)}
+        return {uuid.decode() for uuid in _UUID.findall(content, 0, whole)}
 
     def remove(self, names: Collection[str]) -> None:
         """Remove the lines of these events from all transcripts. Raises OSError."""
@@ -278,9 +278,9 @@ class SuspectEvents:
     def remember(self) -> None:
         """Count a death for each event that the last worker was taking."""
         try:
-            found = json.loads(self._file.read_bytes())
-            self.deaths = {str(name): int(count) for name, count in found["deaths"].items()}
-            for name in found["now"]:
+            state = json.loads(self._file.read_bytes())
+            self.deaths = {str(name): int(count) for name, count in state["deaths"].items()}
+            for name in state["now"]:
                 self.deaths[str(name)] = self.deaths.get(str(name), 0) + 1
         except FileNotFoundError:
             return
@@ -349,8 +349,8 @@ def folder_of(agent: str, event: Mapping[str, Any]) -> str:
         return ""
     try:
         usual = [each.path for each in find_locations(machine_from({}, os.environ), agent)]
-        found = find_locations(machine_from({"environ": event["environ"]}, os.environ), agent)
-        others = [each.path for each in found if each.path not in usual]
+        locations = find_locations(machine_from({"environ": event["environ"]}, os.environ), agent)
+        others = [each.path for each in locations if each.path not in usual]
         is_own = others and Path(others[0]).stat().st_uid in (os.geteuid(), 0)
     except (MemSearchError, OSError):
         return ""

@@ -37,9 +37,9 @@ from mem_search.features.capture import costs
 from mem_search.features.capture.journals import (
     SAFE_SESSION,
     SOURCE,
-    Found,
     Journals,
     Place,
+    ReadEvent,
     Session,
     SuspectEvents,
     Taken,
@@ -254,11 +254,11 @@ class HookEvents:
         patience = None if group[0] in self._suspects.deaths else PATIENCE_SECONDS
         try:
             with self._suspects.taking(group):
-                found = await asyncio.to_thread(self._events, [written[name] for name in group])
-                read = await self._read_by_sources(found)
-                refused = await self._refused(found)
+                events = await asyncio.to_thread(self._events, [written[name] for name in group])
+                read = await self._read_by_sources(events)
+                refused = await self._refused(events)
                 taken, waits, aside, left = await asyncio.to_thread(
-                    self._sorted_events, found, read, refused, now
+                    self._sorted_events, events, read, refused, now
                 )
                 if aside:
                     await self._note_aside(aside)
@@ -304,12 +304,12 @@ class HookEvents:
             except MemSearchError as error:
                 log.info("%s: %s", location.path, error)  # `mem-search stats` shows it
 
-    async def _read_by_sources(self, found: list[Found]) -> set[Session]:
+    async def _read_by_sources(self, events: list[ReadEvent]) -> set[Session]:
         """The sessions among those of other agents, told by clients, that sources have."""
-        told = {session for _, _, event in found if event and (session := of_other_agent(event))}
+        told = {session for _, _, event in events if event and (session := of_other_agent(event))}
         places = await self._locations({(agent, "") for agent, _ in told})
-        found_at = chain.from_iterable(places.values())
-        await self._read({(each.source, each.path): each for each in found_at}.values())
+        locations = chain.from_iterable(places.values())
+        await self._read({(each.source, each.path): each for each in locations}.values())
         return {each for each in told if await self._has(*each)}
 
     async def _has(self, agent: str, session: str) -> bool:
@@ -326,20 +326,20 @@ class HookEvents:
             files.append((file, status.st_mtime_ns, status.st_size))
         return files
 
-    def _events(self, files: list[tuple[Path, int]]) -> list[Found]:
+    def _events(self, files: list[tuple[Path, int]]) -> list[ReadEvent]:
         return [(file, written, read_event(file, self.home)) for file, written in files]
 
-    async def _refused(self, found: list[Found]) -> set[str]:
+    async def _refused(self, events: list[ReadEvent]) -> set[str]:
         """The sessions among those told here that were forgotten.
 
         An event says when it came and not when what it tells was said. So nothing of them is
         taken; a transcript has times, and what was said in it since is.
         """
-        told = {of_session(event["session_id"]) for _, _, event in found if event}
+        told = {of_session(event["session_id"]) for _, _, event in events if event}
         return {session for _, session, _ in await self._forgetting.forgotten([*told])}
 
     def _sorted_events(
-        self, found: list[Found], read: set[Session], refused: set[str], now: float
+        self, events: list[ReadEvent], read: set[Session], refused: set[str], now: float
     ) -> tuple[list[Taken], bool, dict[str, str], set[str]]:
         """Each event that is ready, whether others wait, what was set aside, with the reason, and
         the sessions of which something is left out.
@@ -349,7 +349,7 @@ class HookEvents:
         """
         taken: list[Taken] = []
         waiting, aside, left = False, dict[str, str](), set[str]()
-        for file, written, event in found:
+        for file, written, event in events:
             try:
                 if event is None or of_other_agent(event) in read:
                     taken.append((file, written, None))
@@ -381,15 +381,15 @@ class HookEvents:
         if not places:
             return {}
         followed = [each.location for each in await self._store.locations() if each.followed]
-        found: dict[Place, Sequence[Location]] = {}
+        by_place: dict[Place, Sequence[Location]] = {}
         for source, path in sorted(places):
             known = [each for each in followed if each.source == source]
             if path:
                 parents = {path, *map(str, Path(path).parents)}
                 known = [each for each in known if each.path in parents][:1]
                 known = known or [Location(source, path)]
-            found[source, path] = known or await self._discovered(source)
-        return found
+            by_place[source, path] = known or await self._discovered(source)
+        return by_place
 
     async def _discovered(self, source: str) -> list[Location]:
         """Where the sessions of an agent lie that was never read before."""

@@ -98,16 +98,16 @@ def names(text: str, organisations: Collection[str] = ()) -> list[Name]:
     if text.strip().lower() in organisations:
         return [{"literal": one_line(text)}]
     left_out = False
-    found: dict[tuple[tuple[str, str], ...], Name] = {}
+    authors: dict[tuple[tuple[str, str], ...], Name] = {}
     for part in map(one_line, _LISTED.split(text)):
         shorter = _OTHERS.sub("", part)
         is_mark = shorter.strip(" .,").lower() in ("et al", "others")
         left_out |= shorter != part or is_mark
         if shorter.strip().lower() in organisations:
-            found[(("literal", one_line(shorter)),)] = {"literal": one_line(shorter)}
+            authors[(("literal", one_line(shorter)),)] = {"literal": one_line(shorter)}
         elif not is_mark:
-            found.update({tuple(author.items()): author for author in _authors(shorter)})
-    return [*found.values(), OTHERS] if left_out and found else [*found.values()]
+            authors.update({tuple(author.items()): author for author in _authors(shorter)})
+    return [*authors.values(), OTHERS] if left_out and authors else [*authors.values()]
 
 
 def name(person: str) -> Name:
@@ -149,13 +149,13 @@ def _authors(text: str) -> list[Name]:
     return [whole] if whole else []
 
 
-def _are_authors(found: Sequence[Name]) -> bool:
+def _are_authors(authors: Sequence[Name]) -> bool:
     """Whether each stands alone, so that what separates them is no part of a name.
 
     "Department of Health and Human Services" is one: after "of" its name may go on.
     """
-    bodies = [author.get("literal", "").lower().split() for author in found]
-    for place, (author, body) in enumerate(zip(found, bodies, strict=True)):
+    bodies = [author.get("literal", "").lower().split() for author in authors]
+    for place, (author, body) in enumerate(zip(authors, bodies, strict=True)):
         if "family" in author:
             continue
         if len(body) < 2 or INSTITUTION.isdisjoint(body):
@@ -182,10 +182,10 @@ def _at_commas(text: str) -> list[str]:
     if len(parts) == 2 and _is_family(parts[0], parts[1]):
         return [text]
     if all(len(_plain(part).split()) > 1 for part in parts):
-        found = [name(part) for part in parts]
-        people = sum("family" in author for author in found)
+        authors = [name(part) for part in parts]
+        people = sum("family" in author for author in authors)
         # A unit and its institution are one author, and so are a person and an affiliation.
-        several = people == len(parts) or (len(parts) > 2 and people and _are_authors(found))
+        several = people == len(parts) or (len(parts) > 2 and people and _are_authors(authors))
         return parts if several else [text]
     if len(parts) > 2 and all(len(part.split()) > 1 for part in parts[2:]):
         return [pairs[0], *parts[2:]]  # Lovelace, Ada, Alan Turing
@@ -315,6 +315,6 @@ def _recased(part: str) -> str:
         ):
             small = word.lower()
             word = small if small in _PARTICLES - _JOINS else word.title()
-            word = re.sub(r"\bMc([a-z])", lambda found: f"Mc{found[1].upper()}", word)
+            word = re.sub(r"\bMc([a-z])", lambda match: f"Mc{match[1].upper()}", word)
         words.append(word)
     return " ".join(words)

@@ -107,13 +107,13 @@ def file_reply(
 async def _records(call: Call, refs: Sequence[str]) -> list[Record]:
     """In the order of ``refs``. Raises NotFound naming all missing ones, InputError for no ref."""
     ids = list(map(RecordId.parse, refs))
-    found, missing = await open_records(call.runtime.search.store, ids)
+    opened, missing = await open_records(call.runtime.search.store, ids)
     for called in missing:
         if called.kind:
             installed_kinds().check(Ref(called.kind, called.number), "refs")
     if missing:
         raise NotFound(f"there is no record {', '.join(map(str, missing))}", field="refs")
-    return [record for record, _ in found]
+    return [record for record, _ in opened]
 
 
 # fmt: off

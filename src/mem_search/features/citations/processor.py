@@ -115,8 +115,8 @@ def finished(text: str, *, html: bool) -> str:
     return text
 
 
-def _single_inside(found: re.Match[str]) -> str:
-    inner = re.sub(r'"([^"]*)"', r"‘\1’", found[1]).replace("“", "‘").replace("”", "’")
+def _single_inside(match: re.Match[str]) -> str:
+    inner = re.sub(r'"([^"]*)"', r"‘\1’", match[1]).replace("“", "‘").replace("”", "’")
     return f"{_OPEN}{inner}{_CLOSE}"
 
 

@@ -104,11 +104,11 @@ def organisations_of(record: Record, citation: Citation) -> frozenset[str]:
             role = local.lower().partition("+")[0] in _ROLES
             if role or not _spellings(name).isdisjoint(_labels(domain)):
                 named.append(name)
-    found = {each.strip().lower() for each in named if not is_surely_person(each.strip())}
+    organisations = {each.strip().lower() for each in named if not is_surely_person(each.strip())}
     labels = {label for domain in domains for label in _labels(domain)}
     if not _spellings(citation.author).isdisjoint(labels):
-        found.add(citation.author.strip().lower())
-    return frozenset(found)
+        organisations.add(citation.author.strip().lower())
+    return frozenset(organisations)
 
 
 def _labels(domain: str) -> set[str]:
@@ -243,8 +243,8 @@ def _fields(item: Item) -> Iterator[tuple[str, str]]:
     for name, part in zip(("year", "month", "day"), day_of(item.get("issued")), strict=False):
         yield name, MONTHS[part - 1] if name == "month" else f"{{{part:0{4 * (name == 'year')}}}}"
     where = (item.get("genre"), item.get("archive"), item.get("archive_location"))
-    if found := ", ".join(escaped(part) for part in where if part):
-        yield "howpublished", f"{{{found}}}"
+    if published := ", ".join(escaped(part) for part in where if part):
+        yield "howpublished", f"{{{published}}}"
     if page := item.get("page"):
         yield "pages", f"{{{page}}}"
     if site := item.get("container-title"):
@@ -279,7 +279,7 @@ def _person(person: Name) -> str:
 
 def _url(url: str) -> str:
     """The URL for a verbatim field of biblatex, in which nothing can be escaped."""
-    return _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), one_line(url))
+    return _UNSAFE_IN_URL.sub(lambda match: quote(match[0]), one_line(url))
 
 
 _RIS_TYPES: Mapping[str, str] = {

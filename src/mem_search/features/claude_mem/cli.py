@@ -59,14 +59,14 @@ def tell(port: int) -> None:
     Nothing is said where claude-mem neither runs nor has our port in its settings, and while its
     worker has the port: then ours does not start, and says why.
     """
-    found = finding(port, os.environ, os.getuid())
-    if found is None or is_redirected(os.environ):
+    diagnosis = finding(port, os.environ, os.getuid())
+    if diagnosis is None or is_redirected(os.environ):
         return
     theirs = _port(folder_of(os.environ) / "settings.json", os.environ, os.getuid())
     answer = probe("127.0.0.1", theirs, timeout=_PATIENCE)
     runs = answer is not None and answer.service == CLAUDE_MEM.name
-    if found.state != "ok" and not runs:
-        note(f"mem-search: claude-mem: {found.detail}; run: {found.fix}")
+    if diagnosis.state != "ok" and not runs:
+        note(f"mem-search: claude-mem: {diagnosis.detail}; run: {diagnosis.fix}")
     elif runs and theirs != port:
         note(
             f"mem-search: claude-mem runs on port {theirs} and records as before; mem-search is on"
@@ -111,12 +111,12 @@ def _moved(store: str) -> Iterator[str]:
     if not place:
         home = Path(os.environ.get("HOME") or Path.home())
         machine = Machine(home=home, cwd=Path.cwd(), environ=os.environ)
-        found = [each.path for each in ClaudeMem().discover(machine)]
-        if not found:
+        stores = [each.path for each in ClaudeMem().discover(machine)]
+        if not stores:
             raise SourceError(
                 f"there is no claude-mem store in {folder_of(os.environ)}; give --store"
             )
-        place = found[0]
+        place = stores[0]
     path = str(find_database(Path(place).expanduser().resolve()))
     client = open_client()
     job = client.json("POST", "/api/sync", body={"source": SOURCE, "path": path})["job"]

@@ -154,12 +154,12 @@ async def ask(call: Call) -> web.StreamResponse:
         replace(corpus, text=question, limit=USUAL, asked_at=call.now, as_words=("all",)),
         current=True,
     )
-    found = [result.record for result in page.results]
+    records = [result.record for result in page.results]
     if corpus.text.strip():  # what its own words do not find is not in it
         members = {record.number for record in await _observations(call, saved)}
-        found = [record for record in found if record.number in members]
+        records = [record for record in records if record.number in members]
     candidates = tuple(
-        Candidate(record, 1 / rank, ("prompt",)) for rank, record in enumerate(found, 1)
+        Candidate(record, 1 / rank, ("prompt",)) for rank, record in enumerate(records, 1)
     )
     briefing = Briefing(Situation((saved.name,), prompt=question), candidates=candidates)
     matches = render_matches(briefing, call.display(), _ANSWER_TOKENS, _ANSWERS)

@@ -92,7 +92,7 @@ async def by_file(call: Call) -> web.StreamResponse:
     """
     params = call.parameters(ByFileParameters)
     store = call.runtime.store.records
-    found = [
+    lists = [
         await store.newest(
             Filters(
                 kinds=("observation",),
@@ -104,7 +104,7 @@ async def by_file(call: Call) -> web.StreamResponse:
         )
         for project in params.projects or ("",)
     ]
-    merged = heapq.merge(*found, key=lambda each: (each.created_at, each.number), reverse=True)
+    merged = heapq.merge(*lists, key=lambda each: (each.created_at, each.number), reverse=True)
     given = islice(filter(is_given, merged), params.limit)
     rows = [ObservationRow.of(harmless(each)) for each in given]
     return json_reply(FileObservations(observations=rows, count=len(rows)))
@@ -113,8 +113,8 @@ async def by_file(call: Call) -> web.StreamResponse:
 async def sessions(call: Call) -> web.StreamResponse:
     """The sessions with these ids; an unknown one is left out."""
     asked = dict.fromkeys(call.json_body(SessionsBody).sessions)
-    found = [await _session(call, session) for session in asked if session]
-    return json_reply([each for each in found if each], kind=list[SessionRow])
+    rows = [await _session(call, session) for session in asked if session]
+    return json_reply([each for each in rows if each], kind=list[SessionRow])
 
 
 async def _session(call: Call, session: str) -> SessionRow | None:
@@ -146,11 +146,11 @@ async def exported_rows(call: Call, request: SearchRequest, limit: int) -> web.S
     wanted = request.filters.kinds or tuple(TABLES)
     kinds = tuple(kind for kind in TABLES if kind in wanted)
     request = replace(request, filters=replace(request.filters, kinds=kinds), fold=False)
-    found: list[Record] | None = None
+    records: list[Record] | None = None
     if kinds and request.text.strip() not in ("", EVERYTHING):
         most = min(limit * len(kinds), MAX_OFFSET)
         page = await call.search(replace(request, limit=most, offset=0), current=True)
-        found = [result.record for result in page.results]
+        records = [result.record for result in page.results]
     else:
         request = replace(
             request, filters=await call.runtime.search.service.pipeline.filters_of(request)
@@ -163,7 +163,7 @@ async def exported_rows(call: Call, request: SearchRequest, limit: int) -> web.S
         await reply.write(f"{before}{dumped(name)}: [".encode())
         count = 0
         if kind in kinds:
-            async for record in _of_kind(call, request, kind, found):
+            async for record in _of_kind(call, request, kind, records):
                 if count == limit:
                     break
                 row = dumped(to_values(row_of(record)))
@@ -178,11 +178,11 @@ async def exported_rows(call: Call, request: SearchRequest, limit: int) -> web.S
 
 
 async def _of_kind(
-    call: Call, request: SearchRequest, kind: str, found: list[Record] | None
+    call: Call, request: SearchRequest, kind: str, records: list[Record] | None
 ) -> AsyncIterator[Record]:
-    """The records of ``kind`` among ``found``; all that pass the filters where it is None."""
-    if found is not None:
-        for record in found:
+    """The records of ``kind`` among ``records``; all that pass the filters where it is None."""
+    if records is not None:
+        for record in records:
             if record.kind == kind:
                 yield record
         return
@@ -213,12 +213,12 @@ async def _new_records(call: Call) -> AsyncIterator[bytes]:
         revision = await store.revision()
         while revision != known:
             stored = Filters(stored=DateRange(start=since))
-            found = await store.export_page(stored, after, _AT_ONCE)
-            for record, _ in found:
+            page = await store.export_page(stored, after, _AT_ONCE)
+            for record, _ in page:
                 after, silent = record.number, 0.0
                 if event := _told(record):
                     yield event
-            if len(found) < _AT_ONCE:
+            if len(page) < _AT_ONCE:
                 known = revision
         if silent >= _PING_SECONDS:
             silent = 0.0

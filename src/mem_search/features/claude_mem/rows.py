@@ -251,8 +251,8 @@ async def _is_known(call: Call, session: _Row) -> bool:
     """Whether records of the session are stored before anything of this import is."""
     names = {str(session.get(name) or "") for name in (*MEMORY_SESSION, *CONTENT_SESSION)}
     store = call.runtime.store.records
-    found = [await store.newest(Filters(session=name), 1) for name in names if name]
-    return any(found)
+    newest = [await store.newest(Filters(session=name), 1) for name in names if name]
+    return any(newest)
 
 
 def _drafts(table: Table, given: Sequence[Any], sessions: Sequence[_Row]) -> Iterator[Draft]:

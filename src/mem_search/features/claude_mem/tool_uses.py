@@ -88,11 +88,11 @@ async def batch(call: Call) -> web.StreamResponse:
     transcripts = await _transcripts(call, body.session, body.project)
     clean = call.runtime.redaction.values
     read = await asyncio.to_thread(lambda: list(_in_files(transcripts, wanted)))
-    found = (await _without_forgotten(call, read))[: body.limit]
+    uses = (await _without_forgotten(call, read))[: body.limit]
     await secret_rules.ready()
-    for use in found:
+    for use in uses:
         use.tool_input, use.tool_response = clean(use.tool_input), clean(use.tool_response)
-    return json_reply(found, kind=list[ToolUse])
+    return json_reply(uses, kind=list[ToolUse])
 
 
 async def listed(call: Call) -> web.StreamResponse:

@@ -54,8 +54,8 @@ def context(
 ) -> None:
     """Show what an agent gets from memory at the start of a session, exactly as it gets it."""
     if costs:
-        found = open_client().json("GET", "/api/context/costs")
-        show(found, cost_lines(found), as_json=as_json, empty=_NO_HOOKS)
+        measured = open_client().json("GET", "/api/context/costs")
+        show(measured, cost_lines(measured), as_json=as_json, empty=_NO_HOOKS)
         return
     from mem_search.projects import identify  # its nouns are loaded by no help
 

@@ -11,7 +11,7 @@ from aiohttp import web
 from pydantic import Field
 
 from mem_search.errors import MissingField
-from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief, exact
+from mem_search.features.context.service import MIN_PROMPT_CHARS, Situation, brief, project_name
 from mem_search.features.context.text import (
     RenderedBriefing,
     render_briefing,
@@ -104,7 +104,7 @@ class RecentParameters(TimeZoneParameters, PlatformParameters):
 async def recent(call: Call) -> web.StreamResponse:
     """The newest sessions and their observations, as a block of text."""
     params = call.parameters(RecentParameters)
-    project = params.project and await exact(call.runtime.store.records, params.project)
+    project = params.project and await project_name(call.runtime.store.records, params.project)
     sessions, observations = await call.runtime.store.records.recent_sessions(
         Filters(project=project and f"{EXACTLY}{project}", facets=params.facets()),
         params.limit,
@@ -169,12 +169,12 @@ class BriefingParameters(TimeZoneParameters, PlatformParameters):
             if self.cwd
             else None
         )
-        found = [
-            await exact(records, name, place if name == self.project.strip() else None)
+        names = [
+            await project_name(records, name, place if name == self.project.strip() else None)
             for name in named
             if name
         ]
-        projects = tuple(dict.fromkeys(filter(None, found)))
+        projects = tuple(dict.fromkeys(filter(None, names)))
         return Situation(
             projects, self.branch.strip(), self.files, self.session.strip(), self.prompt,
             self.facets(),
@@ -257,7 +257,7 @@ async def semantic(call: Call) -> web.StreamResponse:
     runtime = call.runtime
     facets = (("platform", body.platform),) if body.platform else ()
     project = body.project.strip()
-    project = project and await exact(runtime.store.records, project)
+    project = project and await project_name(runtime.store.records, project)
     situation = Situation((project,), prompt=prompt, facets=facets)
     briefing = await brief(runtime.store.records, runtime.search.service, situation, now_ms())
     rendered = render_matches(briefing, call.display(), body.max_tokens, body.limit)

@@ -97,7 +97,7 @@ async def brief(
     ranks: dict[int, int] = {}
     total = on_branch = 0
     newest: list[int] = []
-    found: list[int] = []
+    totals: list[int] = []
     for project in situation.projects:
         base = Filters(project=project and f"{EXACTLY}{project}", facets=situation.facets)
         page, count = await records.page(base, "date_desc", 1, 0)
@@ -128,24 +128,24 @@ async def brief(
                 texts=ResultTexts(snippets=False),
             )  # fmt: skip
             answer = await service.search(request, UNLOGGED, current=True)
-            found.append(answer.total)
-            found_now = (each.record for each in answer.relevant)
-            for rank, record in enumerate(r for r in found_now if r.superseded_by is None):
+            totals.append(answer.total)
+            relevant = (each.record for each in answer.relevant)
+            for rank, record in enumerate(r for r in relevant if r.superseded_by is None):
                 seen[record.number], ranks[record.number] = record, rank
     return Briefing(
-        situation, total, on_branch, sum(found) if found else None, max(newest, default=None),
+        situation, total, on_branch, sum(totals) if totals else None, max(newest, default=None),
         ranked(filter(is_given, seen.values()), situation, now, ranks),
     )  # fmt: skip
 
 
-async def exact(records: Records, name: str, place: ProjectPlace | None = None) -> str:
+async def project_name(records: Records, name: str, place: ProjectPlace | None = None) -> str:
     """The exact name of the project that is called ``name``, or is the one of ``place``.
 
     Empty where another project has the name of the folder. Raises InputError where several are
     called so: what an agent gets is of one.
     """
-    if place is not None and (found := await records.project_at(place)) is not None:
-        return found.name
+    if place is not None and (project := await records.project_at(place)) is not None:
+        return project.name
     several = [each for each in await records.projects_meant(name) if each]
     if len(several) > 1 and place is None:
         listed = ", ".join(f'"{each}"' for each in several[1:])
@@ -159,7 +159,7 @@ def ranked(
     records: Iterable[Record], situation: Situation, now: int, ranks: Mapping[int, int]
 ) -> tuple[Candidate, ...]:
     """``records`` as candidates, the best first; ``ranks`` is number → rank for the prompt."""
-    found = []
+    scored = []
     for record in records:
         kind, kind_type = record.kind, str(record.metadata.get("type", ""))
         counted = {
@@ -174,8 +174,8 @@ def ranked(
             "recent": 0.5 ** (max(0, now - record.created_at) / DAY_MS / HALF_LIFE_DAYS),
         }
         reasons = sorted((name for name in counted if counted[name]), key=lambda r: -counted[r])
-        found.append(Candidate(record, sum(counted.values()), tuple(reasons)))
-    return tuple(sorted(found, key=lambda c: (-c.score, -c.record.created_at, -c.record.number)))
+        scored.append(Candidate(record, sum(counted.values()), tuple(reasons)))
+    return tuple(sorted(scored, key=lambda c: (-c.score, -c.record.created_at, -c.record.number)))
 
 
 def words_of(prompt: str) -> str:

@@ -206,7 +206,7 @@ def _chosen(
 ) -> list[_Chosen]:
     """Each candidate that its section has one of ``places`` for."""
     taken = Counter[str]()
-    found = []
+    chosen = []
     for candidate in candidates:
         section = next(name for name, _, _ in _SECTIONS if not name or name in candidate.reasons)
         if taken[section] < places.get(section, 0):
@@ -214,8 +214,8 @@ def _chosen(
             if not is_given(candidate.record) or instructions.flags_in(text):
                 continue  # the rules also for what a version without them stored
             taken[section] += 1
-            found.append((candidate, section, text))
-    return found
+            chosen.append((candidate, section, text))
+    return chosen
 
 
 def _briefly(record: Record, section: str, display: DisplayOptions) -> str:

@@ -233,5 +233,5 @@ def _form(fields: Mapping[str, str], file: IO[bytes], boundary: str) -> Iterator
 def _entries(client: Client, path: str, outcome: str) -> list[dict[str, Any]]:
     """The newest entries of the ledger about the place at ``path``."""
     pairs = [("item", path), ("outcome", outcome), ("limit", "500")]
-    found = client.json("GET", "/api/ledger", pairs)["entries"]
-    return [entry for entry in found if entry["location"] == path]
+    entries = client.json("GET", "/api/ledger", pairs)["entries"]
+    return [entry for entry in entries if entry["location"] == path]

@@ -192,20 +192,20 @@ async def passages(call: Call) -> web.StreamResponse:
     records, embedder = call.runtime.store.records, call.runtime.model.embedder
     cut = await records.passages(record.number)
     embedded = await records.embedded(record.number, embedder.fingerprint)
-    found = [DocumentPassage.of_title(record, embedder.name if 0 in embedded else None)]
+    items = [DocumentPassage.of_title(record, embedder.name if 0 in embedded else None)]
     for each in cut:
         model = embedder.name if each.ordinal in embedded else None
-        found.append(DocumentPassage.of(each, record, model))
+        items.append(DocumentPassage.of(each, record, model))
     first, last = params.offset, params.offset + params.limit
     if params.around is not None:
-        whole = sum(each.index is None for each in found)
-        if params.around >= len(found) - whole:
-            said = f"the document has {counted(len(found) - whole, 'passage')}, which count from 0"
+        whole = sum(each.index is None for each in items)
+        if params.around >= len(items) - whole:
+            said = f"the document has {counted(len(items) - whole, 'passage')}, which count from 0"
             raise InputError(said, field="around")
         first = max(0, params.around + whole - params.neighbours)
         last = params.around + whole + params.neighbours + 1
-    shown = found[first:last]
-    return json_reply(DocumentPassages(document=str(record.ref), total=len(found), passages=shown))
+    shown = items[first:last]
+    return json_reply(DocumentPassages(document=str(record.ref), total=len(items), passages=shown))
 
 
 async def original(call: Call) -> web.StreamResponse:

@@ -137,11 +137,11 @@ class FetchJob:
         """``url`` is read; ``options`` are what was said about the document."""
         url = str(params["url"])
         await report(0, 0, f"fetching {url}")
-        found = await fetch(url, self._spool, self._allowed)
-        options = {**params.get("options", {}), "name": found.name, "fetched_from": found.url}
-        done = {"source": "files", "path": url, "spooled": found.spooled, "options": options}
+        fetched = await fetch(url, self._spool, self._allowed)
+        options = {**params.get("options", {}), "name": fetched.name, "fetched_from": fetched.url}
+        done = {"source": "files", "path": url, "spooled": fetched.spooled, "options": options}
         done["job"] = params.get("job", "")
         try:
             return await self._importing.run(done, report)
         finally:
-            await asyncio.to_thread(spool.discard, self._spool, found.spooled)
+            await asyncio.to_thread(spool.discard, self._spool, fetched.spooled)

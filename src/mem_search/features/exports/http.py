@@ -269,7 +269,7 @@ def as_markdown(page: SearchPage, display: DisplayOptions, base: str) -> str:
 def escaped(text: str) -> str:
     """``text`` on one line, escaped so that Markdown shows it unchanged."""
     signs = _SIGNS.sub(r"\\\1", one_line(text))
-    return _BLOCK.sub(lambda found: f"{found[2] or ''}\\{found[1] or found[3]}", signs)
+    return _BLOCK.sub(lambda match: f"{match[2] or ''}\\{match[1] or match[3]}", signs)
 
 
 def _entry(number: int, result: Result, display: DisplayOptions, base: str) -> str:

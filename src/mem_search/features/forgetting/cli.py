@@ -78,16 +78,16 @@ def forget(
         raise InputError("name records, or give filters such as --project NAME (not both)")
     if refs:
         selection = {"refs": [ref_of(client, text) for text in refs]}
-    found = client.json("POST", "/api/forget", body={**selection, "count_only": True})
-    for each in found["unread"]:
+    preview = client.json("POST", "/api/forget", body={**selection, "count_only": True})
+    for each in preview["unread"]:
         note(f"cannot tell which records came from {folded(each)}; try --query or --source")
-    if not found["count"]:
+    if not preview["count"]:
         note("no records are selected; nothing was forgotten")
         raise typer.Exit(1)
     if not yes:
-        _list(found)
-    confirm(f"Forget {counted(found['count'], 'record')}, and what quotes them?", yes=yes)
-    answer = client.json("POST", "/api/forget", body={**selection, "expected": found["count"]})
+        _list(preview)
+    confirm(f"Forget {counted(preview['count'], 'record')}, and what quotes them?", yes=yes)
+    answer = client.json("POST", "/api/forget", body={**selection, "expected": preview["count"]})
     _finish(client, answer["receipt"], no_wait=no_wait, as_json=as_json)
 
 
@@ -101,13 +101,13 @@ def purge(yes: Yes = False, no_wait: NoWait = False, as_json: Json = False) -> N
     _finish(client, client.json("POST", "/api/purge", body={}), no_wait=no_wait, as_json=as_json)
 
 
-def _list(found: Mapping[str, Any]) -> None:
+def _list(preview: Mapping[str, Any]) -> None:
     """``note:7  Harbour`` a line, then the saved searches that go, too."""
-    for each in found["records"]:
+    for each in preview["records"]:
         note(f"{each['id']}  {folded(each['title'])}")
-    if (more := found["count"] - len(found["records"])) > 0:
+    if (more := preview["count"] - len(preview["records"])) > 0:
         note(f"and {more} more")
-    for name in found["saved_searches"]:
+    for name in preview["saved_searches"]:
         note(f"saved search {folded(name)} names or quotes them and goes, too")
 
 

@@ -176,14 +176,14 @@ async def purge(call: Call) -> web.StreamResponse:
 
 async def receipts(call: Call) -> web.StreamResponse:
     """The last receipts."""
-    found = await call.runtime.ingest.forgetting.receipts()
-    return json_reply(Receipts(receipts=[Receipt.of(each) for each in found]))
+    stored = await call.runtime.ingest.forgetting.receipts()
+    return json_reply(Receipts(receipts=[Receipt.of(each) for each in stored]))
 
 
 async def receipt(call: Call) -> web.StreamResponse:
     """How far a forgetting is."""
-    found = await call.runtime.ingest.forgetting.receipt(call.request.match_info["id"])
-    return json_reply(Receipt.of(found))
+    stored = await call.runtime.ingest.forgetting.receipt(call.request.match_info["id"])
+    return json_reply(Receipt.of(stored))
 
 
 async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[str]]:

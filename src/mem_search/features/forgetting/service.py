@@ -104,17 +104,17 @@ class Forgetting:
 
     async def receipt(self, receipt: str) -> Receipt:
         """Raises NotFound."""
-        found = await self._store.receipt(receipt)
-        if found is None:
+        stored = await self._store.receipt(receipt)
+        if stored is None:
             raise NotFound(f"no receipt {receipt[:60]!r}; GET /api/forget lists the last ones")
-        return await self._as_now(found)
+        return await self._as_now(stored)
 
     async def receipts(self) -> list[Receipt]:
         """Receipts, the newest first."""
         return [await self._as_now(each) for each in await self._store.receipts()]
 
     async def _as_now(self, receipt: Receipt) -> Receipt:
-        seen = await asyncio.to_thread(copies.looked_again, self._home, receipt.copies)
+        seen = await asyncio.to_thread(copies.recheck_copies, self._home, receipt.copies)
         return replace(receipt, copies=seen)
 
     async def run(self) -> None:
@@ -184,12 +184,12 @@ class Forgetting:
         # Before the words are gone, which are known only until the last quotes are removed.
         traces = await self._store.traces()
         if traces.words:
-            found = await asyncio.to_thread(
-                copies.look_through, self._home, traces, in_file=self._in_file
+            copies_left = await asyncio.to_thread(
+                copies.find_copies, self._home, traces, in_file=self._in_file
             )
             waiting = await self._store.receipts(unfinished=True)
             asked = [each.id for each in waiting if "copies" in each.pending]
-            await self._store.note_copies(asked, found)
+            await self._store.note_copies(asked, copies_left)
         return {}
 
     async def _remove_last_quotes(self) -> Mapping[str, int]:
@@ -219,10 +219,10 @@ class Forgetting:
 
 def _without_copies(home: Path) -> int:
     """Remove what the store was before an upgrade, which holds what was forgotten since."""
-    found = list(home.glob(UPGRADE_COPIES))
-    for file in found:
+    files = list(home.glob(UPGRADE_COPIES))
+    for file in files:
         file.unlink(missing_ok=True)
-    return len(found)
+    return len(files)
 
 
 def _discarded(folder: Path, names: Sequence[str], traces: Traces) -> int:
@@ -233,16 +233,16 @@ def _discarded(folder: Path, names: Sequence[str], traces: Traces) -> int:
     """
     if not (traces.words or traces.refs or traces.names):
         return 0
-    found = [
+    discarded = [
         name
         for name in names
         if traces.found_in([Path(name).name])
         or not copies.is_text(folder / name)
         or copies.holds(folder / name, traces) is not False
     ]
-    for name in found:
+    for name in discarded:
         spool.discard(folder, name)
-    return len(found)
+    return len(discarded)
 
 
 _KEY: Final = bytes(KEY_BYTES)
@@ -332,10 +332,10 @@ async def _same(
 ) -> list[int]:
     """Those of ``numbers`` that have the content which was read, where an id is used twice."""
     held = await store.records.fetch(numbers)
-    found = []
+    same = []
     for number, record in held.items():
         contents = wanted.get(digest(_KEY, *_identity(record)), set())
         content = record.metadata.get(CONTENT_ID)
         if content is None or not contents or content in contents or None in contents:
-            found.append(number)
-    return found
+            same.append(number)
+    return same

@@ -168,9 +168,9 @@ async def related(call: Call) -> web.StreamResponse:
     if params.format == "json" and not prefers(call.request, TEXT):
         return json_reply(RelatedRecords.of(record.ref, cloud))
     numbers = [node.ref.number for node in cloud.nodes]
-    found = await store.read(lambda snapshot: snapshot.records(numbers))
+    records = await store.read(lambda snapshot: snapshot.records(numbers))
     screen = screen_of(call.request)
-    text = _listing(record, cloud, found, call.display(params.tz), screen)
+    text = _listing(record, cloud, records, call.display(params.tz), screen)
     return text_reply(
         call.request,
         text,
@@ -179,12 +179,12 @@ async def related(call: Call) -> web.StreamResponse:
 
 
 def _listing(
-    record: Record, cloud: KnowledgeCloud, found: dict[int, Record], display: DisplayOptions,
+    record: Record, cloud: KnowledgeCloud, records: dict[int, Record], display: DisplayOptions,
     screen: Screen | None,
 ) -> str:  # fmt: skip
     edges = [(edge.start, edge.end, edge.relation) for edge in cloud.edges]
     # A record may be deleted between the walk and this read.
-    shown = [(found[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in found]
+    shown = [(records[n.ref.number], n.depth) for n in cloud.nodes[1:] if n.ref.number in records]
     return render_related(record, shown, edges, display, screen)
 
 

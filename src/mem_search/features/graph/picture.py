@@ -4,7 +4,7 @@ A node is larger the more edges it has. A title is shown where it covers no othe
 node of about that size; every title shows when the mouse rests on its node.
 
 The HTML file needs nothing else: to zoom, to search, to follow. cytoscape draws it
-(``data/NOTICE``). The nodes stand where ``placed`` put them, the same every time, so the page shows
+(``data/NOTICE``). The nodes stand where ``layout`` put them, the same every time, so the page shows
 at once. Titles are data for the script, never markup, and the policy of the page lets only its own
 scripts run and nothing load.
 
@@ -99,7 +99,7 @@ def drawn(graph: ExportedGraph) -> Picture:
     row = {node.id: number for number, node in enumerate(nodes)}
     edges = tuple(graph.edges)
     pairs = {(row[edge.source], row[edge.target]) for edge in edges}
-    at = placed(len(nodes), sorted({(min(pair), max(pair)) for pair in pairs})).tolist()
+    at = layout(len(nodes), sorted({(min(pair), max(pair)) for pair in pairs})).tolist()
     counts = Counter(node.kind for node in nodes)
     kinds = sorted(filter(None, counts), key=lambda kind: (-counts[kind], kind))
     colours = {kind: COLOURS[number % len(COLOURS)] for number, kind in enumerate(kinds)}
@@ -270,7 +270,7 @@ _SHAPE: Final = 1.6
 """Width of a picture divided by its height, about that of a screen."""
 
 
-def placed(count: int, edges: Sequence[tuple[int, int]]) -> Positions:
+def layout(count: int, edges: Sequence[tuple[int, int]]) -> Positions:
     """Positions of ``count`` nodes, of which ``edges`` name two each.
 
     Time grows with the square of the largest connected part.
@@ -358,13 +358,13 @@ def _packed(count: int, parts: list[tuple[list[int], Positions]]) -> Positions:
     boxes.sort(key=lambda box: (-box[2][1], box[0][0]))
     area = sum(size[0] * size[1] for *_, size in boxes)
     width = max([np.sqrt(_SHAPE * area), *(size[0] for *_, size in boxes), 0.0])
-    found: Positions = np.zeros((count, 2), np.float32)
+    positions: Positions = np.zeros((count, 2), np.float32)
     x = y = height = 0.0
     for nodes, at, size in boxes:
         if x and x + size[0] > width:
             x, y, height = 0.0, y + height, 0.0
         height = height or size[1]  # the first of a row is its highest
-        found[nodes] = at + np.array([x, y + (height - size[1]) / 2])
+        positions[nodes] = at + np.array([x, y + (height - size[1]) / 2])
         x += size[0]
-    found -= np.array([width, y + height], np.float32) / 2
-    return found
+    positions -= np.array([width, y + height], np.float32) / 2
+    return positions

@@ -162,18 +162,18 @@ def judged(
     if counts[0] < MIN_TRAINING or counts[1] < MIN_HELD_OUT:
         why = f"too few: {MIN_TRAINING} questions to learn from and {MIN_HELD_OUT} to judge by"
         return Outcome(False, why, *counts), force
-    weights = fitted(training)
+    weights = fit_weights(training)
     before = np.array([each.rank(force) for each in held_out])
     after = np.array([each.rank(weights) for each in held_out])
     better, worse = int((after < before).sum()), int((after > before).sum())
     mean = float((1 / before).mean()), float((1 / after).mean())
-    wins = mean[1] - mean[0] >= MIN_GAIN and chance(better, worse) <= MAX_CHANCE
+    wins = mean[1] - mean[0] >= MIN_GAIN and sign_test_p_value(better, worse) <= MAX_CHANCE
     reason = "it wins on what was held out" if wins else "it does not win on what was held out"
     named = dict(zip(FEATURES, np.round(weights, 3).tolist(), strict=True))
     return Outcome(wins, reason, *counts, *mean, better, worse, named), weights
 
 
-def fitted(questions: Sequence[Question]) -> Values:
+def fit_weights(questions: Sequence[Question]) -> Values:
     """The weights by which what was opened comes before the rest, each question counting once."""
     base, apart, share = [], [], []
     for each in questions:
@@ -193,7 +193,7 @@ def fitted(questions: Sequence[Question]) -> Values:
     return np.asarray(weights, np.float64)
 
 
-def chance(better: int, worse: int) -> float:
+def sign_test_p_value(better: int, worse: int) -> float:
     """How likely at least ``better`` of all that moved are better, if each is by chance."""
     moved = better + worse
     return float(sum(comb(moved, each) for each in range(better, moved + 1)) / 2**moved)

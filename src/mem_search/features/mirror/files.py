@@ -67,8 +67,8 @@ def names_in(folder: Path) -> list[str]:
 
 def written(folder: Path, machine: str, lines: Iterable[str]) -> Iterator[str]:
     """Write ``lines`` as new files of ``machine``; yields the name of each. Raises SourceError."""
-    numbers = (_NAME.fullmatch(name) for name in names_in(folder))
-    number = max((int(found[2]) for found in numbers if found and found[1] == machine), default=0)
+    matches = (_NAME.fullmatch(name) for name in names_in(folder))
+    number = max((int(match[2]) for match in matches if match and match[1] == machine), default=0)
     header = json.dumps({"format": FORMAT, "version": VERSION, "machine": machine})
     for part in _parts(lines):
         number += 1
@@ -114,15 +114,15 @@ def read(folder: Path, name: str) -> Content:
     """Raises Waits while the file is not whole, and SourceError for another version of the format
     or for what this program did not write.
     """
-    found = _NAME.fullmatch(name)
-    assert found is not None
+    match = _NAME.fullmatch(name)
+    assert match is not None
     try:
         content = read_regular_file(folder / name, _MAX_PACKED, follow=False)
     except FileNotFoundError:
         raise Waits(f"{name} is not there any more") from None
     except OSError as error:
         raise SourceError(f"cannot read {name}: {error.strerror or error}") from error
-    if not hashlib.sha256(content).hexdigest().startswith(found[3]):
+    if not hashlib.sha256(content).hexdigest().startswith(match[3]):
         raise Waits(f"{name} is not here as a whole yet")
     lines = _unpacked(name, content)
     _check_header(name, next(lines, b""))

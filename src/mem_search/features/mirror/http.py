@@ -53,8 +53,8 @@ async def begin(call: Call) -> web.StreamResponse:
 
 async def listed(call: Call) -> web.StreamResponse:
     """All folders, by name."""
-    found = await call.runtime.ingest.mirrors.listed()
-    mirrors = [Mirror(folder=folder, at=at, error=error) for folder, _, at, error in found]
+    rows = await call.runtime.ingest.mirrors.listed()
+    mirrors = [Mirror(folder=folder, at=at, error=error) for folder, _, at, error in rows]
     return json_reply(Mirrors(mirrors=mirrors))
 
 

@@ -94,11 +94,11 @@ class MirrorStore(Repository):
         keys = {bytes.fromhex(each.key) for each in changes}
         rows = connection.execute("select id, source, source_id, kind from records")
         return {
-            found: number
+            hexdigest: number
             for number, source, source_id, kind in rows
             for key in keys
             for each in (kind, "")  # a tombstone of an earlier version knows no kind
-            if (found := digest(key, source, source_id, each).hex()) in asked
+            if (hexdigest := digest(key, source, source_id, each).hex()) in asked
         }
 
     @writes
@@ -130,14 +130,14 @@ class MirrorStore(Repository):
         records = with_links(connection, [each.number for each in states if each.number])
         lines = {record.number: export_line(record, links) for record, links in records}
         own = connection.one(self._writer.tombstones.own_key)[0].hex() if states else ""
-        found = []
+        changes = []
         for each in states:
             line = lines.get(each.number or 0, "") if each.version.fate == "stored" else ""
             if each.version.fate == "stored" and (not line or hash_of(line) != each.line):
                 continue  # it changed meanwhile, and the next writing has it
             change = Change(each.version, digest=each.digest, key=each.key or own)
-            found.append(((each.turn, each.digest), change, line))
-        return found
+            changes.append(((each.turn, each.digest), change, line))
+        return changes
 
     @reads
     def last_turn(self, connection: Connection) -> int:
@@ -183,5 +183,5 @@ class MirrorStore(Repository):
     @writes
     def drop(self, connection: Connection, folder: str) -> bool:
         """Mirror into the folder no more; False when it was not."""
-        found = connection.execute("delete from mirrors where folder = %s", (folder,))
-        return bool(found.rowcount)
+        deleted = connection.execute("delete from mirrors where folder = %s", (folder,))
+        return bool(deleted.rowcount)

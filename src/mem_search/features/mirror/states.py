@@ -61,9 +61,9 @@ class State:
     @classmethod
     def of(cls, row: Sequence[Any]) -> State:
         life, fate, revision, at, said, machine, seen = row[:7]
-        found, key, number, line, own, turn, learned = row[7:]
+        hexdigest, key, number, line, own, turn, learned = row[7:]
         version = Version(life, fate, revision, at, said, machine, from_json(seen))
-        return cls(version, found, key, number, line, bool(own), turn, learned)
+        return cls(version, hexdigest, key, number, line, bool(own), turn, learned)
 
     @property
     def row(self) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ class States:
 
     def learn_forgotten(self) -> list[State]:
         """Versions of what was forgotten since."""
-        found: list[State] = []
+        states: list[State] = []
         last: Tombstone | None = None
         while page := self._tombstones.page(last, AT_ONCE):
             last = page[-1]
@@ -153,9 +153,9 @@ class States:
                 life = before.version.life if before else 0
                 seen = before.version.seen if before else {}
                 version = Version(life, "forgotten", 0, each.forgotten_at, "", self._machine, seen)
-                found.append(State(version, name, key, own=True, turn=self._turn))
-        self._write(found)
-        return found
+                states.append(State(version, name, key, own=True, turn=self._turn))
+        self._write(states)
+        return states
 
     def learn_gone(self) -> list[State]:
         """Versions of what is here no more, and was not forgotten."""
@@ -229,9 +229,9 @@ class States:
     ) -> None:
         items = []
         for _, item, mine in taken:
-            found = held.get(mine.number or 0) if mine else None
-            if found is not None:  # under the id that it has here
-                item = replace(item, draft=replace(item.draft, source_id=found[0].source_id))
+            known = held.get(mine.number or 0) if mine else None
+            if known is not None:  # under the id that it has here
+                item = replace(item, draft=replace(item.draft, source_id=known[0].source_id))
             items.append(item)
         offered = with_own_ids(items, taken_ids(self._connection, items))
         stored = self._writer.store(offered)
@@ -335,10 +335,10 @@ def by_digest(connection: Connection, digests: Sequence[str]) -> dict[str, State
 
 
 def _highest(known: Mapping[str, State], digests: Iterable[str]) -> Version | None:
-    found = [known[name].version for name in digests if name in known]
-    return max(found, key=lambda each: each.rank, default=None)
+    versions = [known[name].version for name in digests if name in known]
+    return max(versions, key=lambda each: each.rank, default=None)
 
 
-def _as_draft(found: RecordWithLinks) -> Draft:
-    line = parse_line(export_line(*found).encode("utf-8", "backslashreplace"))
+def _as_draft(record_with_links: RecordWithLinks) -> Draft:
+    line = parse_line(export_line(*record_with_links).encode("utf-8", "backslashreplace"))
     return line.draft(line.source_id)

@@ -47,12 +47,12 @@ def projects(
         _tell(client.json("POST", f"{_PROJECTS}/undo"), as_json=as_json)
     else:
         answer = client.json("GET", _PROJECTS)
-        found = answer["projects"]
-        names = max((len(each["name"]) for each in found), default=0)
+        rows = answer["projects"]
+        names = max((len(each["name"]) for each in rows), default=0)
         lines = (
             f"{each['name']:<{names}}  {each['records']:>7}"
             f"  {clock_time(each['last'], day=True)}  {each['path']}".rstrip()
-            for each in found
+            for each in rows
         )
         show(answer, lines, as_json=as_json, empty="no projects yet; run: mem-search sync")
 

@@ -76,8 +76,8 @@ async def listed(call: Call) -> web.StreamResponse:
     params = call.parameters(PlatformParameters)
     rows = await call.runtime.store.records.projects(params.platform)
     paths = await call.runtime.store.part(StoredProjects).paths()
-    found = [Project.of(row, path=paths.get(row.name, "")) for row in rows]
-    return json_reply(Projects(projects=found))
+    projects = [Project.of(row, path=paths.get(row.name, "")) for row in rows]
+    return json_reply(Projects(projects=projects))
 
 
 async def merge(call: Call) -> web.StreamResponse:

@@ -29,7 +29,7 @@ class StoredProjects(Repository):
     def merge(self, connection: Connection, name: str, into: str) -> ProjectChange:
         """Let the records of ``name`` be of ``into``. Raises NotFound, InputError."""
         connection.lock_store()
-        number, other = _found(connection, name), _found(connection, into)
+        number, other = _project_number(connection, name), _project_number(connection, into)
         if number == other:
             raise InputError(f"{name!r} and {into!r} are one project", field="into")
         before, after = (projects.named(connection, each).name for each in (number, other))
@@ -42,7 +42,7 @@ class StoredProjects(Repository):
     def rename(self, connection: Connection, name: str, new: str) -> ProjectChange:
         """Raises NotFound, and Conflict where a project has the new name."""
         connection.lock_store()
-        number = _found(connection, name)
+        number = _project_number(connection, name)
         before = projects.named(connection, number).name
         others = {
             *connection.column(
@@ -99,7 +99,7 @@ def _noted(connection: Connection, number: int, change: ProjectChange) -> Projec
     return change
 
 
-def _found(connection: Connection, name: str) -> int:
+def _project_number(connection: Connection, name: str) -> int:
     """The number of the project with this name. Raises NotFound, InputError for several."""
     meant = [each for each in projects.names_meant(connection, name) if each]
     exactly = name.removeprefix(EXACTLY)

@@ -185,18 +185,18 @@ async def _change(
 def _checked(draft: Draft) -> Draft:
     """The draft, if its metadata is as its ``source_type`` has it. Raises Invalid."""
     source_type = draft.metadata.get("source_type")
-    found = faults(source_type, draft.metadata) if isinstance(source_type, str) else []
-    if found:
-        places = ((place.replace(".", "/"), detail) for place, detail in found)
+    problems = faults(source_type, draft.metadata) if isinstance(source_type, str) else []
+    if problems:
+        places = ((place.replace(".", "/"), detail) for place, detail in problems)
         raise Invalid([Fault(detail, pointer=f"/{place}") for place, detail in places])
     return draft
 
 
 async def _shown(call: Call, number: int, status: int = 200) -> web.StreamResponse:
-    found = await call.runtime.store.records.with_links([number])
-    if not found:  # somebody has deleted it since
+    stored = await call.runtime.store.records.with_links([number])
+    if not stored:  # somebody has deleted it since
         raise NotFound("the record was deleted", field="ref")
-    ((record, links),) = found
+    ((record, links),) = stored
     reply = json_reply(WholeRecord.of(record, links), status=status)
     if status == 201:
         reply.headers["Location"] = f"/api/records/{record.ref}"
@@ -205,26 +205,26 @@ async def _shown(call: Call, number: int, status: int = 200) -> web.StreamRespon
 
 def merged(target: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """``target`` with ``changes``: null removes a key, objects are merged (RFC 7396)."""
-    found = dict(target)
+    result = dict(target)
     for key, value in changes.items():
         if value is None:
-            found.pop(key, None)
+            result.pop(key, None)
         elif isinstance(value, Mapping):
-            inner = found.get(key)
-            found[key] = merged(inner if isinstance(inner, Mapping) else {}, value)
+            inner = result.get(key)
+            result[key] = merged(inner if isinstance(inner, Mapping) else {}, value)
         else:
-            found[key] = value
-    return found
+            result[key] = value
+    return result
 
 
 def _typed(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values of a body as a draft has them."""
-    found = dict(values)
-    if "tags" in found:
-        found["tags"] = tuple(found["tags"])
-    if "links" in found:
-        found["links"] = tuple(Link(link.to, link.relation) for link in found["links"])
-    return found
+    typed = dict(values)
+    if "tags" in typed:
+        typed["tags"] = tuple(typed["tags"])
+    if "links" in typed:
+        typed["links"] = tuple(Link(link.to, link.relation) for link in typed["links"])
+    return typed
 
 
 # fmt: off

@@ -102,9 +102,9 @@ def session_line(session: Mapping[str, Any]) -> str:
 
 def operation_line(operation: Mapping[str, Any]) -> str:
     """``<id>  refine  5 of 12  30 ms  question``."""
-    found = f"{operation['result_count']} of {operation['total_count']}"
+    shown = f"{operation['result_count']} of {operation['total_count']}"
     took = f"{operation['execution_time_ms']:.0f} ms"
-    parts = (operation["id"], operation["operation_type"], found, took, folded(operation["query"]))
+    parts = (operation["id"], operation["operation_type"], shown, took, folded(operation["query"]))
     return "  ".join(parts)
 
 

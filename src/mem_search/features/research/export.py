@@ -46,8 +46,8 @@ class Export:
     @property
     def numbers(self) -> dict[str, int]:
         """ref → its number in the list of sources, in the order of first appearance."""
-        found = (seen.ref for operation in self.operations for seen in operation.results)
-        return {ref: number for number, ref in enumerate(dict.fromkeys(found), start=1)}
+        refs = (seen.ref for operation in self.operations for seen in operation.results)
+        return {ref: number for number, ref in enumerate(dict.fromkeys(refs), start=1)}
 
     def state(self, ref: str) -> Literal["same", "changed", "gone"]:
         """Whether the record is the same as when it was last found."""
@@ -87,10 +87,10 @@ def _outline(export: Export) -> Iterator[str]:
         depths[operation.id] = depth
         indent = "  " * depth
         how = "" if operation.type == "fetch" else f", {_mode(operation)}"
-        found = f"{len(operation.results)} of {operation.total_count}"
+        shown = f"{len(operation.results)} of {operation.total_count}"
         yield (
             f"{indent}- {operation.type}{how}: **{_plain(operation.query)}**"
-            f" ({found}, {operation.took_ms:.0f} ms, {dates.iso(operation.created_at)})"
+            f" ({shown}, {operation.took_ms:.0f} ms, {dates.iso(operation.created_at)})"
         )
         if operation.results:
             cited = " ".join(f"[{numbers[seen.ref]}]" for seen in operation.results)
@@ -146,14 +146,14 @@ async def export(
     """
     refs = {seen.ref: Ref.parse(seen.ref) for step in steps for seen in step.results}
     numbers = [ref.number for ref in refs.values()]
-    found = await records.fetch(numbers)
+    by_number = await records.fetch(numbers)
     digests = await records.content_hashes(numbers)
-    items = [reference_files.item(citation(record), record, tz) for record in found.values()]
+    items = [reference_files.item(citation(record), record, tz) for record in by_number.values()]
     written = await asyncio.to_thread(formats.references, items, style)
-    references = dict(zip(found, written, strict=True))
+    references = dict(zip(by_number, written, strict=True))
     sources = {}
     for text, ref in refs.items():
-        record = found.get(ref.number)
+        record = by_number.get(ref.number)
         sources[text] = Source(
             ref=text,
             digest=digests.get(ref.number, ""),

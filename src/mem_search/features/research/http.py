@@ -71,12 +71,12 @@ async def listed(call: Call) -> web.StreamResponse:
     """List operations, newest first."""
     params = call.parameters(OperationsListing)
     wanted = OperationFilter(params.session_id, params.operation_type or "")
-    found, total = await call.runtime.store.part(ResearchStore).newest(
+    operations, total = await call.runtime.store.part(ResearchStore).newest(
         wanted, params.limit, params.offset
     )
     return json_reply(
         ResearchSteps.of(
-            params, total, operations=[ResearchStep.of(operation) for operation in found]
+            params, total, operations=[ResearchStep.of(operation) for operation in operations]
         )
     )
 
@@ -96,12 +96,10 @@ async def replay(call: Call) -> web.StreamResponse:
 async def sessions(call: Call) -> web.StreamResponse:
     """List research sessions, last active first."""
     params = call.parameters(Listing)
-    found, total = await call.runtime.store.part(ResearchStore).sessions(
-        params.limit, params.offset
-    )
+    rows, total = await call.runtime.store.part(ResearchStore).sessions(params.limit, params.offset)
     return json_reply(
         ResearchSessions.of(
-            params, total, sessions=[ResearchSession.of(session) for session in found]
+            params, total, sessions=[ResearchSession.of(session) for session in rows]
         )
     )
 

@@ -279,23 +279,23 @@ class Replays:
 
     async def get(self, operation: str) -> Operation:
         """One operation. Raises NotFound."""
-        found = await self._store.get(operation)
-        if found is None:
+        stored = await self._store.get(operation)
+        if stored is None:
             raise NotFound(
                 f"no operation {operation[:60]!r};"
                 " `mem-search research show SESSION` and GET /api/v1/search/operations list them"
             )
-        return found
+        return stored
 
     async def session(self, session: str) -> list[Operation]:
         """All operations of a session in their order. Raises NotFound."""
-        found = await self._store.of_session(session)
-        if not found:
+        steps = await self._store.of_session(session)
+        if not steps:
             raise NotFound(
                 f"no session {session[:60]!r};"
                 " `mem-search research list` and GET /api/v1/search/sessions list them"
             )
-        return found
+        return steps
 
     async def replay(self, operation: Operation) -> Replay:
         """Replay one operation. Raises Conflict when a secret of its query was not stored."""
@@ -309,17 +309,17 @@ class Replays:
             return await self._fetch(operation, state)
         page = await self._research.service.search(load(operation.request), UNLOGGED, current=True)
         after = await self._research.results_of(page)
-        found = drift(operation.results, after, operation.total_count, page.total)
-        return Replay(operation, state, found, page, deleted=await self._deleted(found))
+        delta = drift(operation.results, after, operation.total_count, page.total)
+        return Replay(operation, state, delta, page, deleted=await self._deleted(delta))
 
     async def _fetch(self, operation: Operation, state: IndexState) -> Replay:
         ref = Ref.parse(operation.results[0].ref)
         record = (await self._records.fetch([ref.number])).get(ref.number)
         after = await self._research.seen([(record, 1.0)] if record is not None else [])
-        found = drift(operation.results, after, 1, len(after))
-        return Replay(operation, state, found, record=record, deleted=await self._deleted(found))
+        delta = drift(operation.results, after, 1, len(after))
+        return Replay(operation, state, delta, record=record, deleted=await self._deleted(delta))
 
-    async def _deleted(self, found: Drift) -> frozenset[str]:
-        numbers = {change.ref: Ref.parse(change.ref).number for change in found.gone}
+    async def _deleted(self, delta: Drift) -> frozenset[str]:
+        numbers = {change.ref: Ref.parse(change.ref).number for change in delta.gone}
         there = await self._records.content_hashes(list(numbers.values()))
         return frozenset(ref for ref, number in numbers.items() if number not in there)

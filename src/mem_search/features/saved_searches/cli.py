@@ -150,15 +150,15 @@ def run_lines(answer: Mapping[str, Any]) -> Iterator[str]:
     yield f"{answer['new_count']} new; {shown} of {counted(total, 'result')} shown"
 
 
-def notification_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def notification_lines(entry: Mapping[str, Any]) -> Iterator[str]:
     """A line for each notification: the time, the saved search and its matches."""
     failed = "".join(
-        f", {way} failed: {found[way]['error']}"
+        f", {way} failed: {entry[way]['error']}"
         for way in ("webhook", "email")
-        if found[way] and found[way]["error"]
+        if entry[way] and entry[way]["error"]
     )
-    yield f"{clock_time(found['at'])}  {found['saved_search']}  {found['count']} new{failed}"
-    for match in found["matches"]:
+    yield f"{clock_time(entry['at'])}  {entry['saved_search']}  {entry['count']} new{failed}"
+    for match in entry["matches"]:
         yield f"  {_sign(match)} {match['id']}  {folded(match['title'])}"
 
 

@@ -194,8 +194,8 @@ class Notification:
         sent: Mapping[str, Delivery],
     ) -> Self:
         def became_of(message: str | None) -> WebhookDelivery | None:
-            found = sent.get(message or "")
-            return WebhookDelivery.of(found) if found else None
+            delivery = sent.get(message or "")
+            return WebhookDelivery.of(delivery) if delivery else None
 
         return projected(
             cls,
@@ -262,11 +262,11 @@ async def run(call: Call) -> web.StreamResponse:
     await admit(call.request, load(saved.request).text)
     run = await call.runtime.research.saved_searches.run_now(saved.name)
     page = await call.runtime.research.saved_searches.search(run.saved, call.surface)
-    found = await call.runtime.store.records.fetch([m.number for m in run.matches])
+    records = await call.runtime.store.records.fetch([m.number for m in run.matches])
     return json_reply(
         SavedSearchRun(
             saved_search=run.saved.name,
-            new=_matches(call, run.matches, found),
+            new=_matches(call, run.matches, records),
             new_count=len(run.matches),
             notification=run.notification,
             result=UniversalSearchResponse.of(page, call.base),
@@ -277,21 +277,21 @@ async def run(call: Call) -> web.StreamResponse:
 async def inbox(call: Call) -> web.StreamResponse:
     """The notifications of saved searches, the newest first."""
     params = call.parameters(NotificationsListing)
-    found, total = await call.runtime.research.saved_searches.store.notifications(
+    rows, total = await call.runtime.research.saved_searches.store.notifications(
         params.search, params.limit, params.offset, unread=params.unread
     )
     return json_reply(
-        Notifications.of(params, total, notifications=await _notifications(call, found))
+        Notifications.of(params, total, notifications=await _notifications(call, rows))
     )
 
 
 async def read(call: Call) -> web.StreamResponse:
     """Mark a notification as read."""
     number = number_in_path(call.request)
-    found = await call.runtime.research.saved_searches.store.mark_read(number, now_ms())
-    if found is None:
+    notification = await call.runtime.research.saved_searches.store.mark_read(number, now_ms())
+    if notification is None:
         raise _nothing(number)
-    (schema,) = await _notifications(call, [found])
+    (schema,) = await _notifications(call, [notification])
     return json_reply(schema)
 
 
@@ -322,14 +322,12 @@ def _nothing(number: int) -> NotFound:
     return NotFound(f"no notification {number}; GET /api/v1/notifications lists them")
 
 
-async def _notifications(call: Call, found: Sequence[stored.Notification]) -> list[Notification]:
-    numbers = {match.number for each in found for match in each.matches}
+async def _notifications(call: Call, rows: Sequence[stored.Notification]) -> list[Notification]:
+    numbers = {match.number for each in rows for match in each.matches}
     named = await call.runtime.store.records.fetch(list(numbers))
-    sent = [message for each in found for message in (each.delivery_id, each.email_delivery_id)]
+    sent = [message for each in rows for message in (each.delivery_id, each.email_delivery_id)]
     deliveries = await call.runtime.store.part(DeliveryStore).fetch(list(filter(None, sent)))
-    return [
-        Notification.of(each, _matches(call, each.matches, named), deliveries) for each in found
-    ]
+    return [Notification.of(each, _matches(call, each.matches, named), deliveries) for each in rows]
 
 
 def _matches(

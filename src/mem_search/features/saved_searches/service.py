@@ -111,13 +111,13 @@ class SavedSearches:
 
     async def get(self, name: str) -> SavedSearch:
         """One saved search. Raises NotFound."""
-        found = await self.store.get(name)
-        if found is None:
+        saved = await self.store.get(name)
+        if saved is None:
             raise NotFound(
                 f"no saved search {name[:60]!r};"
                 " `mem-search saved list` and GET /api/v1/saved-searches list them"
             )
-        return found
+        return saved
 
     async def listed(self) -> list[SavedSearch]:
         """All saved searches by name."""
@@ -191,8 +191,8 @@ class SavedSearches:
     async def _run(self, saved: SavedSearch) -> Run:
         await secret_rules.ready()  # for the message
         started = now_ms()
-        found, is_complete = await self._found(saved)
-        hashes = await self._records.content_hashes(found)
+        numbers, is_complete = await self._matching_numbers(saved)
+        hashes = await self._records.content_hashes(numbers)
 
         def message_to(url: str) -> MakeMessage | None:
             if not url:
@@ -203,7 +203,7 @@ class SavedSearches:
 
         matches, number = await self.store.finish_run_and_notify(
             saved,
-            [(number, hashes[number]) for number in found if number in hashes],
+            [(number, hashes[number]) for number in numbers if number in hashes],
             at=started,
             # The next run repeats an incomplete one.
             since=max(saved.since, started - OVERLAP_MS) if is_complete else saved.since,
@@ -213,7 +213,7 @@ class SavedSearches:
         self._deliveries.wake()
         return Run(saved, matches, number)
 
-    async def _found(self, saved: SavedSearch) -> tuple[list[int], bool]:
+    async def _matching_numbers(self, saved: SavedSearch) -> tuple[list[int], bool]:
         """The matching records stored since the last run, best first, and whether that is all."""
         request = _now_again(load(saved.request))
         request = replace(
@@ -224,15 +224,15 @@ class SavedSearches:
             limit=_PAGE,
             offset=0,
         )
-        found: dict[int, None] = {}
+        numbers: dict[int, None] = {}
         is_complete = True
         while True:
             page = await self._service.search(request, UNLOGGED, current=True)
-            found |= dict.fromkeys(result.record.number for result in page.relevant)
+            numbers |= dict.fromkeys(result.record.number for result in page.relevant)
             is_complete = is_complete and _is_complete(page)
             request = replace(request, offset=request.offset + _PAGE)
             if request.offset >= min(page.total, MAX_FOUND) or not page.results:
-                return list(found), is_complete
+                return list(numbers), is_complete
 
 
 def _is_complete(page: SearchPage) -> bool:

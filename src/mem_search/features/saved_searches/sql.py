@@ -147,23 +147,23 @@ class SavedSearchStore(Repository):
         self,
         connection: Connection,
         saved: SavedSearch,
-        found: Sequence[tuple[int, str]],
+        matching: Sequence[tuple[int, str]],
         *,
         at: int,
         since: int,
         webhook: MakeMessage | None = None,
         email: MakeMessage | None = None,
     ) -> tuple[tuple[Match, ...], int | None]:
-        """Store a run: the new ones of ``found``, the notification and its messages.
+        """Store a run: the new ones of ``matching``, the notification and its messages.
 
-        ``found`` are (number, content hash in hex). New is a record that was not reported with
+        ``matching`` are (number, content hash in hex). New is a record that was not reported with
         this content. ``webhook`` and ``email`` make a message each; they are called inside the
         transaction and must be quick.
         Returns the matches and the number of the notification, None when nothing is new.
         """
         # The row is locked first, so that two workers that run the search report a record once.
         _ran(connection, saved, at, since=since)
-        matches = _new_matches(connection, saved, found)
+        matches = _new_matches(connection, saved, matching)
         if not matches:
             return (), None
         named = [match.number for match in matches[:MAX_IN_MESSAGE]]
@@ -264,12 +264,12 @@ def _notify(
 
 
 def _new_matches(
-    connection: Connection, saved: SavedSearch, found: Sequence[tuple[int, str]]
+    connection: Connection, saved: SavedSearch, matching: Sequence[tuple[int, str]]
 ) -> list[Match]:
-    """Those of ``found``, (number, content hash in hex), that were not reported with this content;
+    """Those of ``matching`` (number, content hash in hex) that were not reported with this content;
     marks them as reported.
     """
-    numbers = [number for number, _ in found]
+    numbers = [number for number, _ in matching]
     reported = {
         (number, digest.hex())
         for number, digest in connection.execute(
@@ -282,7 +282,7 @@ def _new_matches(
     stored = set(
         connection.column("select id from records where id = any(%s::bigint[])", (numbers,))
     )
-    new = [each for each in dict.fromkeys(found) if each[0] in stored and each not in reported]
+    new = [each for each in dict.fromkeys(matching) if each[0] in stored and each not in reported]
     connection.many(
         "insert into saved_told(search_id, record_id, content_hash) values(%s, %s, %s)",
         [(saved.id, number, bytes.fromhex(digest)) for number, digest in new],

@@ -70,16 +70,16 @@ async def put(call: Call) -> web.StreamResponse:
 async def one(call: Call) -> web.StreamResponse:
     """One scope."""
     name = call.request.match_info["name"]
-    found = await call.runtime.store.scopes.get(name)
-    if found is None:
+    scope = await call.runtime.store.scopes.get(name)
+    if scope is None:
         raise _nothing(name)
-    return json_reply(Scope.of(found))
+    return json_reply(Scope.of(scope))
 
 
 async def listed(call: Call) -> web.StreamResponse:
     """All scopes by name."""
-    found = await call.runtime.store.scopes.listed()
-    return json_reply(Scopes(scopes=[Scope.of(each) for each in found]))
+    scopes = await call.runtime.store.scopes.listed()
+    return json_reply(Scopes(scopes=[Scope.of(each) for each in scopes]))
 
 
 async def remove(call: Call) -> web.StreamResponse:

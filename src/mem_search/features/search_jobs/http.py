@@ -57,8 +57,8 @@ class SearchJob:
     expires_at: Time | None
 
     @classmethod
-    def of(cls, found: JobWithDelivery, /, **more: Any) -> Self:
-        job, delivery = found.job, found.delivery
+    def of(cls, with_delivery: JobWithDelivery, /, **more: Any) -> Self:
+        job, delivery = with_delivery.job, with_delivery.delivery
         is_delivered = delivery is not None and delivery.state == "delivered"
         return projected(
             cls,
@@ -67,7 +67,7 @@ class SearchJob:
             request_payload=request_body(job.request),
             webhook_called_at=delivery.ended_at if delivery and is_delivered else None,
             notification=None if delivery is None else WebhookDelivery.of(delivery),
-            expires_at=found.expires_at,
+            expires_at=with_delivery.expires_at,
             **more,
         )
 
@@ -79,10 +79,10 @@ class SearchJobResult(SearchJob):
     result_payload: Stored[UniversalSearchResponse] | None
 
     @classmethod
-    def whole(cls, found: JobWithDelivery) -> Self:
+    def whole(cls, with_delivery: JobWithDelivery) -> Self:
         """With the result as it was stored, which another version may have written."""
-        result = found.job.result
-        return cls.of(found, result_payload=None if result is None else json.loads(result))
+        result = with_delivery.job.result
+        return cls.of(with_delivery, result_payload=None if result is None else json.loads(result))
 
 
 @schema
@@ -127,10 +127,10 @@ async def submit(call: Call, body: UniversalSearchRequest) -> web.StreamResponse
 async def newest(call: Call) -> web.StreamResponse:
     """Background searches without their results, the newest first."""
     params = call.parameters(JobsListing)
-    found, total = await call.runtime.research.search_jobs.newest(
+    jobs, total = await call.runtime.research.search_jobs.newest(
         params.status or "", params.limit, params.offset
     )
-    return json_reply(SearchJobs.of(params, total, jobs=[SearchJob.of(each) for each in found]))
+    return json_reply(SearchJobs.of(params, total, jobs=[SearchJob.of(each) for each in jobs]))
 
 
 async def one(call: Call) -> web.StreamResponse:
@@ -148,11 +148,11 @@ async def cancel(call: Call) -> web.StreamResponse:
 async def delete(call: Call) -> web.StreamResponse:
     """Cancel an unfinished background search, or delete a finished one."""
     jobs = call.runtime.research.search_jobs
-    found = await jobs.get(_id(call))
-    if found.is_unfinished:
+    with_delivery = await jobs.get(_id(call))
+    if with_delivery.is_unfinished:
         return json_reply(SearchJobResult.whole(await jobs.cancel(_id(call))))
     await jobs.forget(_id(call))
-    return json_reply(Deleted(deleted=found.job.id))
+    return json_reply(Deleted(deleted=with_delivery.job.id))
 
 
 def _id(call: Call) -> str:

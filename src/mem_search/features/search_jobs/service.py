@@ -139,34 +139,34 @@ class SearchJobs:
 
     async def get(self, job: str) -> JobWithDelivery:
         """One job. Raises NotFound, also after it has expired."""
-        found = await self._store.get(job, now_ms() - KEEP_MS)
-        if found is None:
+        stored = await self._store.get(job, now_ms() - KEEP_MS)
+        if stored is None:
             raise NotFound(
                 f"no search job {job[:60]!r}; jobs are kept for a day after their end, and"
                 " GET /api/v1/search/jobs lists them"
             )
-        return (await self._with_deliveries([found]))[0]
+        return (await self._with_deliveries([stored]))[0]
 
     async def newest(
         self, status: str, limit: int, offset: int
     ) -> tuple[list[JobWithDelivery], int]:
         """A page of jobs without their results, the newest first, and how many there are."""
-        found, total = await self._store.newest(now_ms() - KEEP_MS, status, limit, offset)
-        return await self._with_deliveries(found), total
+        jobs, total = await self._store.newest(now_ms() - KEEP_MS, status, limit, offset)
+        return await self._with_deliveries(jobs), total
 
     async def cancel(self, job: str) -> JobWithDelivery:
         """Cancel an unfinished job. Raises NotFound, Conflict when it has ended."""
         known = await self.get(job)
-        found = known.job
+        current = known.job
         if known.is_unfinished:
             self._cancelled.add(job)
             if task := self._running.get(job):
                 task.cancel()
-            if await self._end(found, "cancelled"):
+            if await self._end(current, "cancelled"):
                 return await self.get(job)
             self._cancelled.discard(job)
-            found = (await self.get(job)).job
-        raise Conflict(f"search job {job} is already {found.status}", field="id")
+            current = (await self.get(job)).job
+        raise Conflict(f"search job {job} is already {current.status}", field="id")
 
     async def forget(self, job: str) -> None:
         """Delete an ended job with its result. Raises NotFound, Conflict for an unfinished one."""
@@ -193,10 +193,10 @@ class SearchJobs:
             self._added.clear()
             try:
                 async with self._claiming:  # so that what the other loop claims is among these
-                    found = await self._store.claim(now_ms(), [*self._running, *self._left])
-                    if found is not None:
-                        task = asyncio.create_task(self._do(found), name=f"search job {found.id}")
-                        self._running[found.id] = task
+                    job = await self._store.claim(now_ms(), [*self._running, *self._left])
+                    if job is not None:
+                        task = asyncio.create_task(self._do(job), name=f"search job {job.id}")
+                        self._running[job.id] = task
             except Exception as error:
                 if isinstance(error, StorageError):
                     log.warning("search jobs wait: %s", error)
@@ -206,48 +206,47 @@ class SearchJobs:
                     async with asyncio.timeout(RETRY_SECONDS):
                         await self._added.wait()
                 continue
-            if found is None:
+            if job is None:
                 await self._added.wait()
                 continue
             self._added.set()  # there may be another one for the other loop
             try:
                 await task
             except asyncio.CancelledError:
-                if found.id not in self._cancelled:  # the worker stops: the next start resumes it
+                if job.id not in self._cancelled:  # the worker stops: the next start resumes it
                     task.cancel()
                     raise
             except StoreAway as error:
-                log.warning("search job %s waits for the server: %s", found.id, error)
+                log.warning("search job %s waits for the server: %s", job.id, error)
             except StorageError as error:
                 # Its state could not be written either; the next start runs it again.
-                log.error("search job %s waits for the next start: %s", found.id, error)
-                self._left.add(found.id)
+                log.error("search job %s waits for the next start: %s", job.id, error)
+                self._left.add(job.id)
             except Exception:
-                log.exception("search job %s waits for the next start", found.id)
-                self._left.add(found.id)
+                log.exception("search job %s waits for the next start", job.id)
+                self._left.add(job.id)
             finally:
-                self._running.pop(found.id, None)
-                self._cancelled.discard(found.id)
+                self._running.pop(job.id, None)
+                self._cancelled.discard(job.id)
 
-    async def _do(self, found: SearchJob) -> None:
-        if found.id in self._cancelled:
+    async def _do(self, job: SearchJob) -> None:
+        if job.id in self._cancelled:
             return
-        job = found.id
         try:
-            reply = await self._answer(found)
+            reply = await self._answer(job)
         except StorageError:
             raise
         except MemSearchError as error:
-            await self._end(found, "failed", error=error.message)
+            await self._end(job, "failed", error=error.message)
         except Exception as error:
             # A bug in one search must not end the queue; it is logged and reported.
-            log.exception("search job %s failed", job)
-            await self._end(found, "failed", error=f"internal error: {type(error).__name__}")
+            log.exception("search job %s failed", job.id)
+            await self._end(job, "failed", error=f"internal error: {type(error).__name__}")
         else:
             try:
-                await self._end(found, "completed", reply=reply)
+                await self._end(job, "completed", reply=reply)
             except Conflict as error:
-                await self._end(found, "failed", error=error.message)
+                await self._end(job, "failed", error=error.message)
 
     async def _answer(self, job: SearchJob) -> UniversalSearchResponse:
         await self._report(job, 0)
@@ -287,8 +286,8 @@ class SearchJobs:
 
     async def _with_deliveries(self, jobs: list[SearchJob]) -> list[JobWithDelivery]:
         wanted = [job.delivery_id for job in jobs if job.delivery_id]
-        found = await self._deliveries.fetch(wanted)
-        return [JobWithDelivery(job, found.get(job.delivery_id or "")) for job in jobs]
+        deliveries = await self._deliveries.fetch(wanted)
+        return [JobWithDelivery(job, deliveries.get(job.delivery_id or "")) for job in jobs]
 
 
 def _summary(

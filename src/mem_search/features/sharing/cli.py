@@ -40,8 +40,8 @@ def add(
 def list_shares(as_json: Json = False) -> None:
     """List what you share, and what is shared with you."""
     answer = open_client().json("GET", SHARES)
-    found = [*answer["given"], *answer["received"]]
-    show(answer, _lines(answer), as_json=as_json, empty="nothing is shared", found=found)
+    shares = [*answer["given"], *answer["received"]]
+    show(answer, _lines(answer), as_json=as_json, empty="nothing is shared", found=shares)
 
 
 @app.command()

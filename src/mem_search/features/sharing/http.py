@@ -77,10 +77,10 @@ async def create(call: Call) -> web.StreamResponse:
     if body.with_user == call.caller.user:
         raise InputError("these are your own records", field="with_user")
     if body.scope:
-        found = await runtime.store.scopes.get(body.scope)
-        if found is None:
+        scope = await runtime.store.scopes.get(body.scope)
+        if scope is None:
             raise InputError(f"there is no scope {body.scope}", field="scope")
-        shown = found.name
+        shown = scope.name
     else:
         shown = SAVED + (await runtime.research.saved_searches.get(body.saved_search)).name
     token = await call.lifecycle.tokens.share(

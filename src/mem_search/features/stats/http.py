@@ -212,24 +212,24 @@ async def totals(call: Call) -> web.StreamResponse:
     """What is stored, how much of it is indexed, what was read, and by which worker."""
     runtime = call.runtime
     store, embedder = runtime.store, runtime.model.embedder
-    found = await store.statistics.totals()
+    counts = await store.statistics.totals()
     waiting = await store.indexing.outbox_counts()
     size = await store.statistics.size()
     # Where homes lie is no business of users.
     path = Path(store.location).name if call.caller.user else store.location
-    told = Stats(
-        records={**_by_kind(found.records), "total": sum(found.records.values())},
-        missing_kinds=installed_kinds().missing(found.records),
+    stats = Stats(
+        records={**_by_kind(counts.records), "total": sum(counts.records.values())},
+        missing_kinds=installed_kinds().missing(counts.records),
         broken_plugins=[
             *map(str, installed_kinds().broken),
             *sources.broken(),
             *mounts.installed().broken,
             *installed_stages().broken,
         ],
-        passages=found.passages,
-        embedded=found.embedded,
-        indexed=found.indexed,
-        embedding_coverage=found.coverage,
+        passages=counts.passages,
+        embedded=counts.embedded,
+        indexed=counts.indexed,
+        embedding_coverage=counts.coverage,
         outbox=sum(waiting.values()),
         index=_index(runtime, sum(waiting.values())),
         embedder=EmbedderStatus(
@@ -261,27 +261,27 @@ async def totals(call: Call) -> web.StreamResponse:
             uptime_s=call.lifecycle.uptime,
             started_at=runtime.started_at,
         ),
-        first=found.first_at,
-        last=found.last_at,
+        first=counts.first_at,
+        last=counts.last_at,
         last_indexed=await store.statistics.last_indexed(),
     )
     if not prefers(call.request, TEXT):
-        return json_reply(told)
-    return text_reply(call.request, await _as_text(call, told), tokens=0)
+        return json_reply(stats)
+    return text_reply(call.request, await _as_text(call, stats), tokens=0)
 
 
-async def _as_text(call: Call, told: Stats) -> str:
+async def _as_text(call: Call, stats: Stats) -> str:
     """The statistics as people read them, on a terminal with bars."""
-    values, screen, display = to_values(told), screen_of(call.request), call.display()
+    values, screen, display = to_values(stats), screen_of(call.request), call.display()
     months: dict[str, int] = {}
     if screen is not None:
         until = DateRange(end=to_ms(display.now))
-        found = await call.search(
+        page = await call.search(
             SearchRequest(
                 filters=Filters(created=until), facets=("month",), facet_limit=100, limit=1
             )
         )
-        months = dict(found.facets["month"].values)
+        months = dict(page.facets["month"].values)
 
     def clock(time: str) -> str:
         return dates.to_the_minute(dates.from_iso(time), display.tz)
@@ -310,11 +310,11 @@ async def _transcripts(runtime: Runtime) -> KeptTranscripts:
 
 
 def _replica(call: Call) -> ReplicaStatus | None:
-    found = call.runtime.store.replica
-    if found is None:
+    replica = call.runtime.store.replica
+    if replica is None:
         return None
     # Where servers are is no business of users, nor what these say.
-    kept = replace(found, place="", detail="") if call.caller.user else found
+    kept = replace(replica, place="", detail="") if call.caller.user else replica
     return ReplicaStatus(**asdict(kept))
 
 

@@ -133,15 +133,15 @@ class LogParameters(TimeZoneParameters):
 async def suggest(call: Call) -> web.StreamResponse:
     """Complete what is being typed; as text one completion a line."""
     params = call.parameters(SuggestParameters)
-    found = await call.runtime.search.service.suggestions.complete(params.prefix, params.limit)
+    matches = await call.runtime.search.service.suggestions.complete(params.prefix, params.limit)
     if prefers(call.request, TEXT):
-        lines = (f"{each.text}  ({each.what}, {each.records})" for each in found)
+        lines = (f"{each.text}  ({each.what}, {each.records})" for each in matches)
         return text_reply(call.request, "\n".join(lines) or NOTHING)
     return json_reply(
         Completions(
             prefix=params.prefix,
-            completions=[Completion(**asdict(each)) for each in found],
-            total=len(found),
+            completions=[Completion(**asdict(each)) for each in matches],
+            total=len(matches),
         )
     )
 
@@ -152,8 +152,8 @@ async def related(call: Call) -> web.StreamResponse:
     request = SearchRequest(text=params.query, filters=params.filters(), mode="keyword")
     page = await call.runtime.search.service.search(request, UNLOGGED, current=True)
     await call.runtime.search.service.log.flush()  # the newest searches count, too
-    found = await call.runtime.search.service.suggestions.related(page, params.limit)
-    related = [RelatedSearch(**asdict(each)) for each in found]
+    searches = await call.runtime.search.service.suggestions.related(page, params.limit)
+    related = [RelatedSearch(**asdict(each)) for each in searches]
     return json_reply(RelatedSearches(query=params.query, related=related))
 
 

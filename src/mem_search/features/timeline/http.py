@@ -105,8 +105,8 @@ async def timeline(call: Call) -> web.StreamResponse:
     if query:
         await admit(call.request, query)
         return await _around_best(call, params, query)
-    found = await find_anchor(call.runtime.search.store, anchor, now=display.now, tz=display.tz)
-    return await _around(call, params, found)
+    resolved = await find_anchor(call.runtime.search.store, anchor, now=display.now, tz=display.tz)
+    return await _around(call, params, resolved)
 
 
 async def by_query(call: Call) -> web.StreamResponse:
@@ -146,7 +146,7 @@ async def _around(
     call: Call, params: AroundParameters, anchor: Anchor, report: SearchReport | None = None
 ) -> web.StreamResponse:
     """The timeline; ``report`` is how the search went that found the anchor."""
-    found = await records_around(
+    nearby = await records_around(
         call.runtime.search.store,
         anchor,
         params.depth_before,
@@ -155,7 +155,7 @@ async def _around(
     )
     display, screen = call.display(params.tz), screen_of(call.request)
     values = (
-        {record.number: to_values(WholeRecord.of(record)) for record in found.records}
+        {record.number: to_values(WholeRecord.of(record)) for record in nearby.records}
         if params.format == "json"
         else {}
     )
@@ -169,7 +169,7 @@ async def _around(
             return timeline_on(screen, some, anchor.record, display)
         return render_timeline(some, anchor.record, display)
 
-    seen = around(found.records, found.place, written, params.max_tokens, display.parameter)
+    seen = around(nearby.records, nearby.place, written, params.max_tokens, display.parameter)
     search = None
     if report is not None:
         search = HowSearched.of(report, call.flags)
@@ -177,7 +177,7 @@ async def _around(
         return json_reply(
             Timeline(
                 anchor=str(anchor),
-                total=len(found.records),
+                total=len(nearby.records),
                 note=seen.note or None,
                 search=search,
                 records=[WholeRecord.of(record) for record in seen.records],
@@ -187,7 +187,7 @@ async def _around(
     envelope = partial(
         TimelineText,
         anchor=str(anchor),
-        total=len(found.records),
+        total=len(nearby.records),
         note=seen.note or None,
         search=search,
     )

@@ -54,7 +54,7 @@ async def timeline(context: ToolContext, arguments: TimelineArguments) -> Timeli
     """Titles in the order of time, the anchor among them."""
     filters = Filters(kinds=arguments.kinds, project=arguments.project.strip())
     anchor = await _anchor(context, arguments, filters)
-    found = await records_around(
+    nearby = await records_around(
         context.runtime.search.store,
         anchor,
         arguments.depth_before,
@@ -67,9 +67,9 @@ async def timeline(context: ToolContext, arguments: TimelineArguments) -> Timeli
             title=_title(record, context),
             created_at=record.created_at,
         )
-        for record in found.records
+        for record in nearby.records
     ]
-    shown = nearest(entries, found.place, arguments.max_tokens)
+    shown = nearest(entries, nearby.place, arguments.max_tokens)
     reply = Timeline(
         anchor=id_of(anchor.record) if anchor.record else str(anchor), records=shown.items
     )

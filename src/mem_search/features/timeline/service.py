@@ -96,9 +96,9 @@ def _records_around(
     snapshot: SearchSnapshot, anchor: Anchor, before: int, after: int, filters: Filters
 ) -> Timeline:
     earlier, later = snapshot.around(anchor.place, before, after, filters)
-    found = snapshot.records([*earlier, *later])
+    records = snapshot.records([*earlier, *later])
     middle = [anchor.record] if anchor.record else []
-    seen = (*(found[n] for n in earlier), *middle, *(found[n] for n in later))
+    seen = (*(records[n] for n in earlier), *middle, *(records[n] for n in later))
     return Timeline(seen, len(earlier))
 
 

@@ -41,9 +41,9 @@ def view(
         say(f"logged out {ended['deleted']}\n")
         return
     if sessions:
-        found = open_client().json("GET", "/api/viewer/sessions")
-        lines = map(_session_line, found["sessions"])
-        show(found, lines, as_json=as_json, empty="no browser is logged in")
+        browsers = open_client().json("GET", "/api/viewer/sessions")
+        lines = map(_session_line, browsers["sessions"])
+        show(browsers, lines, as_json=as_json, empty="no browser is logged in")
         return
     answer = open_client().json("POST", "/api/viewer/links")
     url = f"{answer['url']}{_place(' '.join(words or []).strip())}"

@@ -136,11 +136,11 @@ def file(folder: str = "") -> Handler:
 
     async def answer(call: Call) -> web.StreamResponse:
         name = folder + call.request.match_info["name"]
-        found = _files().get(name)
-        if found is None:
+        asset = _files().get(name)
+        if asset is None:
             raise NotFound(f"the viewer has no file {name[:60]!r}")
         return web.Response(
-            body=found.read_bytes(), content_type=_TYPES[name.rpartition(".")[2]], charset="utf-8"
+            body=asset.read_bytes(), content_type=_TYPES[name.rpartition(".")[2]], charset="utf-8"
         )
 
     return answer
@@ -188,8 +188,8 @@ async def login(call: Call) -> web.StreamResponse:
 
 async def sessions(call: Call) -> web.StreamResponse:
     """The browsers that are logged in, the last used first."""
-    found = await call.lifecycle.sessions.listed()
-    return json_reply(SessionList(sessions=[Session.of(each) for each in found]))
+    logged_in = await call.lifecycle.sessions.listed()
+    return json_reply(SessionList(sessions=[Session.of(each) for each in logged_in]))
 
 
 async def end_session(call: Call) -> web.StreamResponse:

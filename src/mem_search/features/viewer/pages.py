@@ -225,13 +225,13 @@ async def shown(call: Call) -> web.StreamResponse:
 
 def _targets(records: Sequence[Record]) -> dict[str, str]:
     """What the text of a record may call those around it: title, name and path of a file."""
-    found: dict[str, str] = {}
+    targets: dict[str, str] = {}
     for record in records:
         path = original_of(record).removesuffix(".md")
         for name in (record.title, path.rpartition("/")[2], path):
             if name:
-                found.setdefault(name.casefold(), str(record.ref))
-    return found
+                targets.setdefault(name.casefold(), str(record.ref))
+    return targets
 
 
 def _span(text: str, words: tuple[str, ...], matcher: WordMatcher) -> str:

@@ -30,8 +30,8 @@ def websearch(
         "sources": ["local", "web"],
     }  # fmt: skip
     page = open_client().json("POST", SEARCH, body=body)
-    found = page["items"] or page["web"]["items"]
-    show(page, _lines(page), as_json=as_json, empty="nothing is found", found=found)
+    results = page["items"] or page["web"]["items"]
+    show(page, _lines(page), as_json=as_json, empty="nothing is found", found=results)
     for notice in () if as_json else page["search"]["notices"]:
         note(f"note: {notice}")
 

@@ -87,27 +87,27 @@ class WebSearch:
         """The provider that the settings name; None where they name none."""
         return cls(settings, limits) if settings.web_search else None
 
-    async def beside(self, page: SearchPage, caller: Caller) -> WebPage:
+    async def results_for(self, page: SearchPage, caller: Caller) -> WebPage:
         """What the web has for the question of ``page``, without the addresses that it shows."""
         started, request, analyzed = time.perf_counter(), page.request, page.report.analyzed
         query = request.text if analyzed.question is None else analyzed.question
         query = one_line(query)
-        why = await self._objection(query, request.text)
-        if not why:
+        reason = await self._objection(query, request.text)
+        if not reason:
             policy = self._policies[request.is_research]
             allowance = await self._limits.count(caller.budget, policy)
             if allowance is not None and not allowance.granted:
-                why = limit_error(allowance).message
-        if why:
-            return WebPage(self._shape.name, "refused", why)
+                reason = limit_error(allowance).message
+        if reason:
+            return WebPage(self._shape.name, "refused", reason)
         try:
-            found, unusable = await self._asked(query)
+            received, unusable = await self._asked(query)
         except (ClientError, OSError, TimeoutError, ValueError, RefusedReceiver) as error:
             return WebPage(
                 self._shape.name, "failed", self._told(error), query, took_ms=ms(started)
             )
         known = [each.record.url for each in page.results]
-        results = tuple(_new(found, known))[:MAX_RESULTS]
+        results = tuple(_new(received, known))[:MAX_RESULTS]
         left = f"{unusable} without an address of the web" if unusable else ""
         return WebPage(self._shape.name, "ok", left, query, results, ms(started))
 
@@ -122,8 +122,8 @@ class WebSearch:
         for text in (query, whole):
             if (await asyncio.to_thread(redact, text))[1]:
                 return "the question has a secret; ask without it"
-        if found := flags(query) or await asyncio.to_thread(instructions.flags_in, query):
-            return f"the question reads like an attack ({', '.join(found)}); ask in other words"
+        if rules := flags(query) or await asyncio.to_thread(instructions.flags_in, query):
+            return f"the question reads like an attack ({', '.join(rules)}); ask in other words"
         return ""
 
     async def _asked(self, query: str) -> tuple[list[WebResult], int]:
@@ -172,17 +172,17 @@ async def with_web(
     """What the web gave, and ``page`` with a notice of what it did not; later pages ask none."""
     if web is None or page.request.offset:
         return page, None
-    found = await web.beside(page, caller)
-    if not found.notice:
-        return page, found
-    report = replace(page.report, notices=(*page.report.notices, found.notice))
-    return replace(page, report=report), found
+    web_page = await web.results_for(page, caller)
+    if not web_page.notice:
+        return page, web_page
+    report = replace(page.report, notices=(*page.report.notices, web_page.notice))
+    return replace(page, report=report), web_page
 
 
-def _new(found: Iterable[WebResult], known: Collection[str]) -> Iterable[WebResult]:
-    """Those of ``found`` with an address that no other has."""
+def _new(results: Iterable[WebResult], known: Collection[str]) -> Iterable[WebResult]:
+    """Those of ``results`` with an address that no other has."""
     seen = {normal_url(url) for url in known}
-    for each in found:
+    for each in results:
         if (normal := normal_url(each.url)) not in seen:
             seen.add(normal)
             yield each

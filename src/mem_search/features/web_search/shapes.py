@@ -60,25 +60,25 @@ class Shape:
         Raises ValueError for a reply of another form.
         """
         try:
-            found = json.loads(content)
+            reply = json.loads(content)
             for name in self.results:
-                found = found.get(name, {} if name != self.results[-1] else [])
+                reply = reply.get(name, {} if name != self.results[-1] else [])
         except (ValueError, RecursionError, AttributeError):
             raise ValueError("its reply is not the JSON of this kind of provider") from None
-        if not isinstance(found, list):
+        if not isinstance(reply, list):
             raise ValueError("its reply has no list of results")
-        read = [self._result(each) for each in found[:MAX_READ]]
+        read = [self._result(each) for each in reply[:MAX_READ]]
         results = [each for each in read if each is not None]
         return results, len(read) - len(results)
 
-    def _result(self, found: Any) -> WebResult | None:
-        url = found.get("url") if isinstance(found, Mapping) else None
+    def _result(self, item: Any) -> WebResult | None:
+        url = item.get("url") if isinstance(item, Mapping) else None
         if not isinstance(url, str) or not is_address(url):
             return None
-        title = _plain(found.get("title"), MAX_TITLE_CHARS) or url
-        snippet = _plain(found.get(self.snippet), MAX_SNIPPET_CHARS)
+        title = _plain(item.get("title"), MAX_TITLE_CHARS) or url
+        snippet = _plain(item.get(self.snippet), MAX_SNIPPET_CHARS)
         return WebResult(
-            url, title, snippet, _plain(found.get(self.published), _DATE_CHARS),
+            url, title, snippet, _plain(item.get(self.published), _DATE_CHARS),
             caution=bool(instructions.flags_in(f"{title}\n{snippet}")),
         )  # fmt: skip
 

@@ -114,9 +114,9 @@ class Deliveries:
         for message, url in await self._store.due(now):
             heads.setdefault(_receiver(url), message)
         free = [receiver for receiver in heads if receiver not in busy][: AT_ONCE - len(busy)]
-        found = await self._store.claim([heads[receiver] for receiver in free], now)
+        claimed = await self._store.claim([heads[receiver] for receiver in free], now)
         for receiver in free:
-            if (delivery := found.get(heads[receiver])) is None:
+            if (delivery := claimed.get(heads[receiver])) is None:
                 continue  # another worker is sending it
             self._busy.add(receiver)
             self._attempts.create_task(self._attend(receiver, delivery))

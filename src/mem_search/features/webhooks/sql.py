@@ -48,9 +48,9 @@ class DeliveryStore(Repository):
             f" and state = 'pending' and next_at <= %s and {FREE} for update skip locked",
             (list(deliveries), now),
         )
-        found = {row[0]: Delivery(*row) for row in rows}
-        connection.claim("webhook_deliveries", list(found))
-        return found
+        claimed = {row[0]: Delivery(*row) for row in rows}
+        connection.claim("webhook_deliveries", list(claimed))
+        return claimed
 
     @reads
     def next_at(self, connection: Connection, now: int) -> int | None:

@@ -209,16 +209,16 @@ class SearchableStatsReply:
 
 async def searchable_stats(call: Call) -> web.StreamResponse:
     """Everything stored counts once: as a document (files, e-mails, web pages) or a memory."""
-    found = await call.runtime.store.statistics.searchable()
-    documents = sum(count for kind, count in found.records.items() if kind in _DOCUMENTS)
+    counts = await call.runtime.store.statistics.searchable()
+    documents = sum(count for kind, count in counts.records.items() if kind in _DOCUMENTS)
     return json_reply(
         SearchableStatsReply(
             data=SearchableStats(
-                total_memories=sum(found.records.values()) - documents,
+                total_memories=sum(counts.records.values()) - documents,
                 total_documents=documents,
-                total_relationships=found.relationships,
-                embedding_coverage=found.coverage,
-                last_indexed=found.last_at,
+                total_relationships=counts.relationships,
+                embedding_coverage=counts.coverage,
+                last_indexed=counts.last_at,
             ),
             meta=Meta.now(),
         )

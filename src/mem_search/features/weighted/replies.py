@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any, Final, Literal, Self
 
 import mem_search
-from mem_search.features.weighted.requests import word_for
+from mem_search.features.weighted.requests import source_type_for
 from mem_search.model import Record, Result, SearchReport, graph
 from mem_search.renderers.record_json import SnippetSpan
 from mem_search.renderers.record_line import notices_of
@@ -45,7 +45,7 @@ def memory_type(record: Record) -> str:
 
 
 def _source_type(record: Record) -> str:
-    return word_for(record.kind, record.source)
+    return source_type_for(record.kind, record.source)
 
 
 def _confidence(metadata: Mapping[str, Any]) -> float | None:

@@ -95,10 +95,10 @@ checkpoint: ``checkpoint_recall`` is a valid filter that matches nothing.
 """
 
 
-def word_for(kind: Kind, source: str) -> str:
+def source_type_for(kind: Kind, source: str) -> str:
     """The source type of a record of ``kind`` from ``source``."""
-    found = installed_kinds().get(kind)
-    return (source in SESSION_SOURCES and found.agent_source_type) or found.source_type
+    record_kind = installed_kinds().get(kind)
+    return (source in SESSION_SOURCES and record_kind.agent_source_type) or record_kind.source_type
 
 
 def rules_for(words: Iterable[SourceType]) -> tuple[Rule, ...]:
@@ -183,9 +183,9 @@ def _utc_bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
         raise invalid_value("is not a date in quotes; write 2025-01-31 or 2025-01-31T12:00:00Z")
     now = datetime.now(UTC)
     with input_errors_as_invalid():
-        found = dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
-    note_reading(info, found, UTC)
-    return found
+        bound = dates.parse_bound(value, end=end, now=now, tz=UTC, field="date")
+    note_reading(info, bound, UTC)
+    return bound
 
 
 def _user(text: str) -> str:

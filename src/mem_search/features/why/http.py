@@ -284,11 +284,11 @@ def _read(path: str, by: Sequence[FollowedLocation], clock: Clock, said: str) ->
 
 def _by_source(counts: Iterable[tuple[str, str, int]]) -> dict[str, str]:
     """``1 failed, 3 taken`` by source."""
-    found: dict[str, str] = {}
+    by_source: dict[str, str] = {}
     for source, outcome, items in counts:
-        before = f"{found[source]}, " if source in found else ""
-        found[source] = f"{before}{items} {outcome}"
-    return found
+        before = f"{by_source[source]}, " if source in by_source else ""
+        by_source[source] = f"{before}{items} {outcome}"
+    return by_source
 
 
 def _and(said: Sequence[tuple[str, str]]) -> str:

@@ -297,10 +297,10 @@ async def admit(
         if not allowance.granted:
             log.info("%s reached the limit %s", caller.name, policy.name)
             raise limit_error(allowance)
-    if level is Level.STRICT and (found := flags(text)):
-        context.flags = found
+    if level is Level.STRICT and (rules := flags(text)):
+        context.flags = rules
         # Not the query itself: the log must not contain what people search for.
-        log.warning("a question of %s is flagged %s, request %s", caller.name, ", ".join(found),
+        log.warning("a question of %s is flagged %s, request %s", caller.name, ", ".join(rules),
                     REQUEST_ID.get())  # fmt: skip
 
 

@@ -88,11 +88,11 @@ class BrowserSessions:
     async def is_valid(self, secret: str, place: str) -> bool:
         """Whether it is the secret of a session that goes on at ``place``."""
         await self._opened()
-        found, now = await self._store.session(_digest(secret, place)), self._clock()
-        if found is None or not _goes_on(found, now):
+        session, now = await self._store.session(_digest(secret, place)), self._clock()
+        if session is None or not _goes_on(session, now):
             return False
-        if now - found.used_at >= _NOTED_MS:
-            await self._store.note_session(found.id, now)
+        if now - session.used_at >= _NOTED_MS:
+            await self._store.note_session(session.id, now)
         return True
 
     async def listed(self) -> list[BrowserSession]:

@@ -72,8 +72,8 @@ def _is_connected(ends: Ends | None, own: socket.socket) -> bool:
         inode = os.fstat(own.fileno()).st_ino
     except OSError:
         return False
-    found = find_socket((*ends[2:], *ends[:2]))
-    return found is not None and found.inode == inode and found.state in _CONNECTED
+    peer = find_socket((*ends[2:], *ends[:2]))
+    return peer is not None and peer.inode == inode and peer.state in _CONNECTED
 
 
 def _ends(peer: object, own: object) -> Ends | None:

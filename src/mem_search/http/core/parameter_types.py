@@ -139,9 +139,9 @@ def _date_bound(value: Any, info: ValidationInfo, *, end: bool) -> Any:
     now, zone_of_caller = clock_of(info)
     tz: tzinfo = info.data.get("tz") or zone_of_caller
     with input_errors_as_invalid():
-        found = dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
-    note_reading(info, found, tz)
-    return found
+        bound = dates.parse_bound(value, end=end, now=now.astimezone(tz), tz=tz, field="date")
+    note_reading(info, bound, tz)
+    return bound
 
 
 def _ref(text: str) -> str:

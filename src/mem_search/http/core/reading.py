@@ -168,17 +168,17 @@ def _pairs(sent: MultiMapping[str], known: Collection[str]) -> Iterator[tuple[st
 
     The name of a list in its two ways is one parameter.
     """
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for word, value in sent.items():
         plain = word if word in known else _INDEX.sub("", word)
         if plain not in known and value.lstrip().startswith("{"):
             inner = _object(value)
             if inner and all(f"{word}[{key}]" in known for key in inner):
                 for name, each in _pairs_of({word: inner}, known):
-                    found.setdefault(name, []).append(each)
+                    by_name.setdefault(name, []).append(each)
                 continue
-        found.setdefault(plain if plain in known else word, []).append(value)
-    yield from found.items()
+        by_name.setdefault(plain if plain in known else word, []).append(value)
+    yield from by_name.items()
 
 
 def _object(text: str) -> dict[str, Any] | None:

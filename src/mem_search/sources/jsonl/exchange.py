@@ -25,7 +25,7 @@ from mem_search.errors import InputError
 from mem_search.model import Draft, Kind, Link, Record
 from mem_search.model.forgetting import Tombstone
 from mem_search.patterns import pattern
-from mem_search.records.base import said_of
+from mem_search.records.base import validation_message
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 from mem_search.text.date_words import from_epoch
@@ -205,7 +205,7 @@ def _explain(error: ValidationError) -> str:
     if first["type"] == "extra_forbidden":
         model = ExchangeLink if field.startswith("links.") else ExchangeRecord
         return f"{field}: unknown key; choose one of {', '.join(model.model_fields)}"
-    return f"{field}: {said_of(first)}"
+    return f"{field}: {validation_message(first)}"
 
 
 def _without_surrogates(value: Any) -> Any:

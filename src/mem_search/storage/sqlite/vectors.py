@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.contracts import Vectors
-from mem_search.model.arrays import dots, places_of
+from mem_search.model.arrays import matvec, places_of
 from mem_search.model.ingest import OutboxStep, ToEmbed, VectorEntry
 from mem_search.model.rankings import Numbers, Values
 from mem_search.platform.memory import let_go
@@ -243,7 +243,7 @@ class VectorRows:
             if not kept.all():
                 lacking = np.flatnonzero(~kept)
                 places, vectors = self._read(connection, some[lacking])
-                np.fmax.at(part, lacking[places], dots(vectors, query[0]))
+                np.fmax.at(part, lacking[places], matvec(vectors, query[0]))
         return cosines
 
     def of_passages(
@@ -385,7 +385,7 @@ def _scored(rows: _Rows, first: NDArray[np.int32], passages: Numbers, query: Any
     low, high = int(first.min()), int(first.max()) + 1
     if high - low < _SPREAD * len(first):
         # The second half of a passage lies behind the first: one reading has both.
-        near = dots(rows.matrix[low : high + 1], query)
+        near = matvec(rows.matrix[low : high + 1], query)
         cosines: Values = near[first - low].astype(np.float64)
         cosines[two] = np.maximum(cosines[two], near[first[two] - low + 1])
         return cosines
@@ -397,5 +397,5 @@ def _scored(rows: _Rows, first: NDArray[np.int32], passages: Numbers, query: Any
 
 def _gathered(matrix: NDArray[np.float32], rows: NDArray[np.int32], query: Any) -> Values:
     return np.concatenate(
-        [dots(matrix[rows[at : at + _GATHERED]], query) for at in range(0, len(rows), _GATHERED)]
+        [matvec(matrix[rows[at : at + _GATHERED]], query) for at in range(0, len(rows), _GATHERED)]
     ).astype(np.float64)
