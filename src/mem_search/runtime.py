@@ -28,10 +28,9 @@ from mem_search.search.stored_requests import load
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
 from mem_search.storage.opening import Index
-from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.redacted import SecretBox
-from mem_search.storage.store import Store
+from mem_search.storage.store import SearchStore, Store
+from mem_search.storage.vector_index import VectorIndex
 from mem_search.text.redaction import Redaction
 from mem_search.text.sparse import SparseModel
 

@@ -31,7 +31,7 @@ from mem_search.storage.chroma.connection import (
     number,
 )
 from mem_search.storage.chroma.server import Protection, Server, State
-from mem_search.storage.ports.vector_index import VectorIndex
+from mem_search.storage.vector_index import VectorIndex
 
 T = TypeVar("T")
 

@@ -21,10 +21,10 @@ from psycopg import sql
 from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable, StorageError
 from mem_search.model.ingest import VectorEntry
-from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.vectors import unpack
+from mem_search.storage.vector_index import VectorIndex
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
