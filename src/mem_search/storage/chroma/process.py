@@ -23,8 +23,9 @@ from mem_search.platform import scale_timeout
 from mem_search.storage.chroma.connection import Connection, ServerFault, Unreachable, heartbeat
 from mem_search.storage.chroma.directory import DataDirectory
 from mem_search.storage.chroma.launch import Child, launch
-from mem_search.storage.chroma.server import Opened, Protection, Server
+from mem_search.storage.chroma.server import Opened, Server
 from mem_search.storage.chroma.wire import SocketWire
+from mem_search.storage.vector_index import Protection
 
 WAITS: Final = (0.2, 1.0, 3.0, 10.0, 30.0)
 """Seconds before the next start, by the total cost of recent failures."""

@@ -10,15 +10,10 @@ import asyncio
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 from mem_search.errors import IndexUnavailable
 from mem_search.storage.chroma.connection import Connect
-
-State = Literal["starting", "ready", "down", "off"]
-Protection = Literal["namespace", "address", "port", "server", "none"]
-"""What keeps other programs away from Chroma: a network namespace, a random address and port, a
-random port alone, whatever a server of somebody else does; "none" where there is no Chroma."""
+from mem_search.storage.vector_index import Protection, State
 
 Opened = Callable[[Connect], Awaitable[None]]
 """Called with the way to a server that has just started; raises IndexUnavailable to refuse it."""

@@ -36,17 +36,9 @@ from mem_search.model.records import VARIETIES, RecordWithLinks
 from mem_search.model.requests import Scope
 from mem_search.model.statistics import AskedQuery, Corpus
 from mem_search.storage.rules import bm25
-from mem_search.storage.sql import (
-    edges,
-    facets,
-    filters,
-    graph,
-    passage_rows,
-    records,
-    search_log,
-)
+from mem_search.storage.sql import edges, filters, passage_rows, records, search_log, statistics
 from mem_search.storage.sql.filters import FilterSql
-from mem_search.storage.sql.graph import Graph
+from mem_search.storage.sql.graph import Graph, first_passages, labels
 from mem_search.storage.sql.vocabulary import MAX_VALUES, Counted, Names, Vocabulary
 from mem_search.text.identifiers import Name
 from mem_search.text.record_ids import RecordId
@@ -306,16 +298,18 @@ class SearchSnapshot(ABC):
         """
         counted: dict[FacetName, FacetCounts] = {}
         for name in names:
-            if name in facets.STORED:
-                counted[name] = facets.stored(self._connection, name, records, most)
+            if name in statistics.STORED_FACETS:
+                counted[name] = statistics.stored_facet(self._connection, name, records, most)
                 continue
-            if name in facets.CALENDAR:
-                values = facets.by_calendar(self._dates(records), facets.CALENDAR[name], zone)
+            if name in statistics.CALENDAR_FACETS:
+                values = statistics.by_calendar(
+                    self._dates(records), statistics.CALENDAR_FACETS[name], zone
+                )
             else:
                 values = [*self._values(name, records)]
                 if name == "kind":  # a variety is counted beside the kind that has it, too
                     values += self._varieties(records, {kind for kind, _ in values})
-            counted[name] = facets.largest(values, most)
+            counted[name] = statistics.most_frequent(values, most)
         return counted
 
     def _varieties(self, numbers: Numbers, kinds: Collection[Kind]) -> Iterator[tuple[str, int]]:
@@ -387,11 +381,11 @@ class SearchSnapshot(ABC):
 
     def first_passages(self, records: Sequence[int]) -> dict[int, tuple[int, Kind, str]]:
         """Record → (its first passage, its kind, the passage's field), for those that have one."""
-        return graph.first_passages(self._connection, records)
+        return first_passages(self._connection, records)
 
     def labels(self, numbers: Collection[int]) -> dict[int, GraphLabel]:
         """Number → the fields of the record in a knowledge cloud."""
-        return graph.labels(self._connection, numbers)
+        return labels(self._connection, numbers)
 
     def relationships(
         self, numbers: Sequence[int], filters: Filters
