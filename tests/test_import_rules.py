@@ -21,7 +21,7 @@ def test_every_package_is_in_the_layers_and_knows_the_store_by_its_ports() -> No
         for name in row.split(":")
     }
     without_store = {
-        name.split(".")[1] for name in contracts["a store is known by its ports"]["source_modules"]
+        name.split(".")[1] for name in contracts["a store is known by its parts"]["source_modules"]
     }
     packages = {
         path.stem

@@ -6,9 +6,7 @@ import re
 from pathlib import Path
 
 _OWN_LIMIT = re.compile(r"(?:ready|timeout|wait|join)\([1-9]\d+(?:\.0)?\)|timeout=[1-9]\d+\b")
-_SHORT_ON_PURPOSE = {
-    "storage/test_chroma_access.py": "the lean path and the official one get the same"
-}
+_SHORT_ON_PURPOSE = {"storage/test_chroma_access.py": "both ways to a server get the same"}
 """File → why its limits are part of what it tests."""
 
 

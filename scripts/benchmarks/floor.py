@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
@@ -26,7 +27,8 @@ from mem_search.embedders import open_embedder
 from mem_search.retrievers.vector import OVERFETCH, SPARE
 from mem_search.search.pipeline import DEPTH
 from mem_search.storage.chroma import child
-from mem_search.storage.chroma.remote import OfficialConnection
+from mem_search.storage.chroma.connection import Connection
+from mem_search.storage.chroma.wire import SocketWire, dial
 from mem_search.storage.sql import records, statistics
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import _PRAGMAS, SqliteConnection
@@ -77,9 +79,8 @@ class Floor:
             home / "mem-search.db", isolation_level=None, factory=SqliteConnection
         )
         self._db.executescript(_PRAGMAS)
-        self._chroma = OfficialConnection(
-            f"http://127.0.0.1:{chroma_port}",
-            {},
+        self._chroma = Connection(
+            partial(SocketWire, dial("127.0.0.1", chroma_port)),
             f"passages-{sha256(self._embedder.fingerprint.encode()).hexdigest()[:12]}",
             about={},
             timeout=30,

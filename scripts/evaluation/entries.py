@@ -22,7 +22,7 @@ from mem_search.model.rankings import Ranking
 from mem_search.retrievers import vector as vector_leg
 from mem_search.runtime import Runtime
 from mem_search.search.pipeline import DEPTH
-from mem_search.storage.ports.vector_index import VectorIndex
+from mem_search.storage.vector_index import VectorIndex
 from mem_search.text import words
 
 DEPTHS = (10, 50, DEPTH)

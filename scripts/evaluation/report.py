@@ -21,7 +21,7 @@ from product import Product
 
 from mem_search.model import Filters, Record
 from mem_search.search.state import RankingState, Stage
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.wiring import Runtime
 
 PAGE: Final = Path(__file__).with_name("report.html")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,10 @@ from mem_search.model import Batch, Citation, DateRange, Draft, Filters, Kind, L
 from mem_search.model.ingest import Extracted
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.model.rankings import Vectors as Vectors
-from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.text.words import Words
+
+if TYPE_CHECKING:
+    from mem_search.storage.sql.snapshot import SearchSnapshot
 
 
 @dataclass(frozen=True, slots=True)

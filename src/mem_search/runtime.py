@@ -27,11 +27,9 @@ from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stored_requests import load
 from mem_search.search.suggestions import Suggestions
 from mem_search.settings import Settings
-from mem_search.storage.opening import Index
-from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.redacted import SecretBox
-from mem_search.storage.store import Store
+from mem_search.storage.store import SearchStore, Store
+from mem_search.storage.vector_index import VectorIndex
 from mem_search.text.redaction import Redaction
 from mem_search.text.sparse import SparseModel
 
@@ -83,7 +81,7 @@ class Space:
     """
 
     number: int
-    index: Index
+    index: VectorIndex
     in_store: bool
     reset: asyncio.Event
     open_search: Callable[[int, int], SearchStore]
@@ -159,11 +157,11 @@ class Runtime:
     features: Features | None = None
 
     @property
-    def index(self) -> Index:
+    def index(self) -> VectorIndex:
         """The vector index of the space that is served."""
         if self.features is None:
             return self.search.space.index
-        return cast(Index, self.features.active_index.index)
+        return self.features.active_index.index
 
     @property
     def active_index(self) -> ActiveIndex:
@@ -265,7 +263,7 @@ async def within_scope(runtime: Runtime, name: str, now: datetime) -> Runtime:
     store = cast(SearchStore, ScopedSearchStore(runtime.search.store, scope))
     space, model = runtime.search.space, runtime.model
     service = ScopedService(
-        space.pipeline(store, model.embedder, cast(VectorIndex, runtime.index)),
+        space.pipeline(store, model.embedder, runtime.index),
         Suggestions(store),
         SearchLog(runtime.store.search_log, on=False),
         runtime.search.service.translation,

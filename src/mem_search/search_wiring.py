@@ -37,10 +37,9 @@ from mem_search.search.suggestions import Suggestions
 from mem_search.search.translation import Translation
 from mem_search.settings import Settings
 from mem_search.storage.opening import open_store
-from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.redacted import SecretBox, redacted
-from mem_search.storage.store import Store
+from mem_search.storage.store import SearchStore, Store
+from mem_search.storage.vector_index import VectorIndex
 from mem_search.text.dates import now_ms
 from mem_search.text.redaction import Redaction
 from mem_search.text.sparse import SparseModel

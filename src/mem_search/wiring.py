@@ -50,8 +50,7 @@ from mem_search.runtime import EmbeddingModel, Features, IngestRuntime, Research
 from mem_search.search.state import Stage
 from mem_search.search_wiring import background_tasks, open_search
 from mem_search.settings import Settings
-from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.store import Store
+from mem_search.storage.store import SearchStore, Store
 
 log = logging.getLogger(__name__)
 

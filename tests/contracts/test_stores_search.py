@@ -1,4 +1,4 @@
-"""The contract of every store, as searches see it: ``storage/ports/search``.
+"""The contract of every store, as searches see it: ``storage.store.SearchStore``.
 
 Records come in through the import, so that any store can be put through it.
 """
@@ -19,8 +19,8 @@ from mem_search.ingest.prepare import prepare
 from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Order, Term
 from mem_search.model.rankings import Numbers, Vectors
 from mem_search.settings import Settings
-from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.postgres import snapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text.words import AllWords, AnyWords, WordPhrase
 from mem_search.wiring import Runtime, open_runtime
 from postgres_server import address

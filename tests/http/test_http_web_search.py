@@ -13,8 +13,7 @@ from http_worker import AUTHORIZED, Client, lifecycle_of
 
 from mem_search.access.callers import OWNER
 from mem_search.errors import InputError
-from mem_search.features.web_search.service import WebSearch
-from mem_search.features.web_search.shapes import SHAPES, is_address
+from mem_search.features.web_search.service import SHAPES, WebSearch, is_address
 from mem_search.mcp.searching import SEARCH as TOOL
 from mem_search.model import Draft, SearchRequest
 from mem_search.search_wiring import open_search

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from mem_search.features.stats.http import _index as index_status
 from mem_search.ingest.indexer import Audit
 from mem_search.model import Batch, SearchPage, SearchRequest
 from mem_search.model.ingest import VectorEntry
+from mem_search.storage.chroma.connection import Connection
 from mem_search.storage.chroma.index import ChromaIndex
-from mem_search.storage.chroma.lean import LeanConnection
+from mem_search.storage.chroma.wire import SocketWire
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE, becomes
 from runtimes import THERE, small
@@ -46,13 +48,14 @@ async def repair(runtime: Runtime) -> None:
         pass
 
 
-async def intrude(runtime: Runtime, do: Callable[[LeanConnection], None]) -> None:
+async def intrude(runtime: Runtime, do: Callable[[Connection], None]) -> None:
     """Do something to Chroma with a connection of its own."""
     assert isinstance(runtime.index, ChromaIndex)
     own = runtime.index._work
-    assert isinstance(own, LeanConnection)
-    raw = LeanConnection(
-        own._wire._connect,
+    assert isinstance(own, Connection)
+    assert isinstance(own._wire, SocketWire)
+    raw = Connection(
+        partial(SocketWire, own._wire._connect),
         runtime.index.name,
         about=runtime.index._about,
         timeout=PATIENCE,
@@ -125,7 +128,7 @@ async def test_entries_of_another_program_are_neither_found_nor_kept(runtime: Ru
     strange = VectorEntry(2 * 10**15, 1, "note", 1)
     names = ["evil", "-4", "007", "9" * 40]
 
-    def add(raw: LeanConnection) -> None:
+    def add(raw: Connection) -> None:
         raw.upsert([strange], vector(1))
         body = {"ids": names, "embeddings": [vector(2)[0]] * len(names)}
         raw._in_collection("adding", "upsert", body)
@@ -179,7 +182,7 @@ async def test_chroma_holds_nothing_but_numbers_kinds_and_dates(tmp_path: Path) 
         await repair(runtime)
         found: list[dict[str, object]] = []
 
-        def read(raw: LeanConnection) -> None:
+        def read(raw: Connection) -> None:
             found.extend(
                 raw._in_collection("reading", "get", {"include": ["metadatas"]})["metadatas"]
             )

@@ -6,8 +6,8 @@ from drafts import draft, search_store
 from drafts import store as stored
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.retrievers.graph import cloud, expand, related
-from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.sqlite.database import Database
+from mem_search.storage.store import SearchStore
 
 #   spec(1) <- plan(2) <- work(3) <- review(4)      mail(5) -> spec(1)      alone(6)
 DRAFTS: tuple[Draft, ...] = (

@@ -9,8 +9,8 @@ import numpy as np
 from mem_search.contracts import FeedbackScorer, Question, Retriever
 from mem_search.model import Demand, Filters
 from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
-from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.storage.sql import records
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filters import FILTERS as SQL
 

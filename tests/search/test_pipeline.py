@@ -34,8 +34,8 @@ from mem_search.model import (
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.storage.ports.search import SearchSnapshot
 from mem_search.storage.sql import records
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.text import words
 from mem_search.wiring import Runtime

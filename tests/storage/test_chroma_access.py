@@ -16,12 +16,18 @@ import pytest
 
 from mem_search.model.ingest import VectorEntry
 from mem_search.platform import IS_LINUX
-from mem_search.storage.chroma.connection import FORMAT, Connection
+from mem_search.storage.chroma.connection import (
+    CONFIGURATION,
+    FORMAT,
+    Connection,
+    metadata,
+    nearest,
+)
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.launch import HOST, _free_address
-from mem_search.storage.chroma.lean import Door, LeanConnection, Wire, dial
 from mem_search.storage.chroma.process import ChromaProcess
-from mem_search.storage.chroma.remote import OfficialConnection
+from mem_search.storage.chroma.remote import RemoteWire
+from mem_search.storage.chroma.wire import Door, SocketWire, dial
 from patience import PATIENCE
 from unit_vectors import unit_vectors
 
@@ -132,7 +138,7 @@ def test_addresses_differ_where_the_system_has_many(monkeypatch: pytest.MonkeyPa
     assert {_free_address()[0] for _ in range(5)} == {HOST}
 
 
-def answers(connection: Connection) -> list[Any]:
+def answers(connection: Any) -> list[Any]:
     """Every request, with what it answers."""
     rows = vectors(700)
     rows[5] *= 3  # cosine: the length counts for nothing
@@ -151,55 +157,96 @@ def answers(connection: Connection) -> list[Any]:
     return found
 
 
-async def test_the_lean_client_answers_exactly_as_the_official_one(tmp_path: Path) -> None:
-    async with Opened(tmp_path, isolated=False) as opened:
-        lean = opened.connection
-        assert isinstance(lean, LeanConnection)
-        host, port = opened.address
-        official = OfficialConnection(
-            f"http://{host}:{port}", {}, "space", about=ABOUT, timeout=10, made=lambda: None
+class Official:
+    """The same requests through the client that comes with Chroma."""
+
+    def __init__(self, host: str, port: int) -> None:
+        import chromadb  # costs a second
+
+        self._client = chromadb.HttpClient(host=host, port=port)
+        self._found: Any = None
+
+    @property
+    def _collection(self) -> Any:
+        if self._found is None:
+            self._found = self._client.get_or_create_collection(
+                "space", configuration=CONFIGURATION, metadata=ABOUT, embedding_function=None
+            )
+        return self._found
+
+    def upsert(self, entries: list[VectorEntry], rows: Any) -> None:
+        self._collection.upsert(
+            ids=[str(each.entry) for each in entries],
+            embeddings=rows,
+            metadatas=[metadata(each) for each in entries],
         )
-        said = answers(lean)
-        assert said == answers(official)
+
+    def delete(self, names: list[str]) -> None:
+        self._collection.delete(ids=names)
+
+    def query(self, vector: Any, k: int) -> list[tuple[int, float]]:
+        found = self._collection.query(query_embeddings=vector, n_results=k, include=["distances"])
+        return nearest(found["ids"][0], found["distances"][0])
+
+    def names(self) -> list[str]:
+        return list(self._collection.get(include=[])["ids"])
+
+    def vectors(self, entries: list[int]) -> dict[int, Any]:
+        found = self._collection.get(ids=[str(each) for each in entries], include=["embeddings"])
+        return dict(zip(map(int, found["ids"]), found["embeddings"], strict=True))
+
+    def count(self) -> int:
+        return int(self._collection.count())
+
+    def clear(self) -> None:
+        self._client.delete_collection("space")
+        self._found = None
+
+
+async def test_both_ways_and_the_official_client_get_the_same_answers(tmp_path: Path) -> None:
+    async with Opened(tmp_path, isolated=False) as opened:
+        own = opened.connection
+        assert own is not None
+        host, port = opened.address
+        remote = partial(RemoteWire, f"http://{host}:{port}", "")
+        other = Connection(remote, "space", about=ABOUT, timeout=10, made=lambda: None)
+        said = answers(own)
         assert said[3] == 700
-        official.clear()  # now the other one has to look it up again
-        lean.forget()
-        assert lean.count() == 0
-        official.close()
+        assert said == answers(Official(host, port))
+        other.clear()  # now the first one has to look it up again
+        own.forget()
+        assert own.count() == 0
+        assert said == answers(other)
+        other.close()
 
 
 async def test_a_collection_with_projects_is_replaced(tmp_path: Path) -> None:
     """On a server of one's own, where we cannot delete the folder."""
     async with Opened(tmp_path, isolated=False) as opened:
-        lean = opened.connection
-        assert isinstance(lean, LeanConnection)
+        own = opened.connection
+        assert own is not None
         host, port = opened.address
-        again = LeanConnection(
-            lean._wire._connect, "space", about=ABOUT, timeout=10, made=opened._made
-        )
-        for new in (
-            lambda: again,
-            lambda: OfficialConnection(
-                f"http://{host}:{port}", {}, "space", about=ABOUT, timeout=10, made=opened._made
-            ),
+        for wire in (
+            partial(SocketWire, dial(host, port)),
+            partial(RemoteWire, f"http://{host}:{port}", ""),
         ):
-            lean._delete()
-            lean._about = {"fingerprint": "space", "dimensions": "8"}
-            lean._make()
-            lean._collection = lean._request("", "GET", _path(lean))["id"]
-            lean.upsert(entries(4), vectors(4))
-            lean._about = ABOUT
-            lean.forget()
+            own._delete()
+            own._about = {"fingerprint": "space", "dimensions": "8"}
+            own._make()
+            own._collection = own._request("", "GET", _path(own))["id"]
+            own.upsert(entries(4), vectors(4))
+            own._about = ABOUT
+            own.forget()
             made = opened.made
-            fresh = new()
+            fresh = Connection(wire, "space", about=ABOUT, timeout=10, made=opened._made)
             assert fresh.count() == 0
             fresh.close()
             assert opened.made == made + 1
-            assert lean._request("", "GET", _path(lean))["metadata"]["format"] == FORMAT
+            assert own._request("", "GET", _path(own))["metadata"]["format"] == FORMAT
 
 
-def _path(lean: LeanConnection) -> str:
-    return f"/api/v2/tenants/default_tenant/databases/default_database/collections/{lean._name}"
+def _path(own: Connection) -> str:
+    return f"/api/v2/tenants/default_tenant/databases/default_database/collections/{own._name}"
 
 
 class Chatty:
@@ -237,7 +284,7 @@ def test_a_late_answer_of_the_door_is_not_taken_for_another() -> None:
 
 def test_a_kept_connection_that_was_closed_is_opened_again() -> None:
     with socket.create_server((HOST, 0)) as server:
-        wire = Wire(dial(HOST, server.getsockname()[1]), 5)
+        wire = SocketWire(dial(HOST, server.getsockname()[1]), 5)
         reply = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
         accepted: list[socket.socket] = []
 

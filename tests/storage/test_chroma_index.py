@@ -17,9 +17,10 @@ from mem_search.errors import IndexUnavailable, InputError
 from mem_search.model.ingest import VectorEntry
 from mem_search.platform import IS_LINUX
 from mem_search.storage.chroma import connection
+from mem_search.storage.chroma.connection import Connection
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex
-from mem_search.storage.chroma.lean import LeanConnection
 from mem_search.storage.chroma.process import ChromaProcess, Restarts
+from mem_search.storage.chroma.wire import SocketWire
 from mem_search.storage.opening import open_index
 from patience import PATIENCE, comes_true
 from unit_vectors import unit_vectors
@@ -37,9 +38,9 @@ def only_child(pid: int | None) -> int:
     return int(child)
 
 
-def intruder(index: ChromaIndex) -> LeanConnection:
+def intruder(index: ChromaIndex) -> Connection:
     """The index's own connection, used behind its back."""
-    assert isinstance(index._work, LeanConnection)
+    assert isinstance(index._work, Connection)
     return index._work
 
 
@@ -119,7 +120,9 @@ async def test_a_lost_way_into_the_namespace_leads_to_a_new_child(
     await index.upsert(entries(2), vectors(2))
     pid = process.pid
     os.kill(only_child(pid), signal.SIGKILL)
-    idle = intruder(index)._wire._idle
+    wire = intruder(index)._wire
+    assert isinstance(wire, SocketWire)
+    idle = wire._idle
     while idle:  # as after Chroma closed them
         idle.pop().close()
     with pytest.raises(IndexUnavailable):

@@ -13,11 +13,12 @@ from drafts import draft, prepared
 from mem_search.model import Filters, Location
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, PassageColumns
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
 from mem_search.storage.postgres import search_store
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.search_store import PassageBlocks
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text.words import any_of
 from mem_search.text.words import read as read_words
 from postgres_server import address

@@ -21,7 +21,6 @@ from mem_search.model import Filters, Location, SearchRequest
 from mem_search.model.access import Policy
 from mem_search.renderers.schema import HowSearched, to_values
 from mem_search.settings import Settings
-from mem_search.storage.ports.search import SearchStore, View
 from mem_search.storage.postgres import database as of_postgres
 from mem_search.storage.postgres import migrations, replica_monitor
 from mem_search.storage.postgres import replica as of_replica
@@ -29,6 +28,7 @@ from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.migrations import SCHEMA
 from mem_search.storage.postgres.replica_monitor import ReplicaMonitor
 from mem_search.storage.postgres.store import PostgresStore
+from mem_search.storage.store import SearchStore, View
 from mem_search.text.words import any_of, read
 from mem_search.wiring import open_runtime
 from patience import PATIENCE, becomes, comes_true

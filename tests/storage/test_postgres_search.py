@@ -11,13 +11,12 @@ import pytest
 
 from drafts import draft, prepared
 from mem_search.model import Draft, Filters, Location
-from mem_search.storage.ports.search import SearchStore
 from mem_search.storage.postgres import postings, word_lists
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.store import PostgresStore
 from mem_search.storage.postgres.word_lists import Phrase, WordLists
 from mem_search.storage.sqlite.store import SqliteStore
-from mem_search.storage.store import Store
+from mem_search.storage.store import SearchStore, Store
 from mem_search.text.words import WordQuery, all_of, any_of, read
 from postgres_server import address
 

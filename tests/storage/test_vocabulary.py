@@ -6,7 +6,7 @@ import sqlite3
 from typing import get_args
 
 from drafts import draft, store
-from mem_search.storage.ports.search import Names
+from mem_search.storage.sql.vocabulary import Names
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList, unknown
 

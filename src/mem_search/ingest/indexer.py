@@ -21,8 +21,8 @@ from mem_search.contracts import Embedder, Vectors
 from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
 from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
 from mem_search.model.jobs import Pace
-from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.sql.indexing import LOOKED_AT, Indexing
+from mem_search.storage.vector_index import VectorIndex
 from mem_search.text.dates import now_ms
 
 log = logging.getLogger(__name__)

@@ -31,6 +31,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.storage.rules.quotes import leaves
 from mem_search.text import dates, instructions, passages, shared_phrases, stems, words
 from mem_search.text.embedded_data import without_data
+from mem_search.text.json_reading import with_texts
 from mem_search.text.outline import Layout
 from mem_search.text.redaction import redact, redacted_values
 from mem_search.text.search_fields import DATED_BY, FILE_DATE, FROM_MODEL, FROM_TEXT, names_in
@@ -279,25 +280,13 @@ def redacted(draft: Draft) -> Draft:
         text=redact(without_data(draft.text))[0],
         url=redact(draft.url)[0],
         tags=tuple(redact(tag)[0] for tag in draft.tags),
-        metadata=redacted_values(_without_data(draft.metadata)),
+        metadata=redacted_values(with_texts(draft.metadata, without_data)),
         # Redact a URL as that of the record that it names; refs and source ids have no secrets.
         links=tuple(
             replace(link, to=redact(link.to)[0]) if "://" in link.to else link
             for link in draft.links
         ),
     )
-
-
-def _without_data(value: Any) -> Any:
-    """A JSON value whose texts have no data of files."""
-    match value:
-        case str():
-            return without_data(value)
-        case Mapping():
-            return {name: _without_data(each) for name, each in value.items()}
-        case list() | tuple():
-            return [_without_data(each) for each in value]
-    return value
 
 
 def _digest(title: str, text: str) -> bytes:

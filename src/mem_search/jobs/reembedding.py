@@ -23,9 +23,8 @@ from mem_search.ingest.indexer import Indexer
 from mem_search.jobs.queue import Report
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.service import SearchService
-from mem_search.storage.ports.search import SearchStore
-from mem_search.storage.ports.vector_index import VectorIndex
-from mem_search.storage.store import Store
+from mem_search.storage.store import SearchStore, Store
+from mem_search.storage.vector_index import VectorIndex
 
 NAME: Final = "reembed"
 _DROPPED: Final = 2000

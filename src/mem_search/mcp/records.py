@@ -25,7 +25,7 @@ from mem_search.renderers.token_budget import fit_texts
 from mem_search.renderers.universal import id_of, url_of
 from mem_search.search.citations import citation
 from mem_search.search.opening import open_record, open_records
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import dates
 from mem_search.text.record_ids import RecordId
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mem_search.model import Filters
 from mem_search.model.graph import CloudEdge, CloudNode, Edge, GraphLabel, GraphWalk, KnowledgeCloud
 from mem_search.model.rankings import Candidate, Candidates, Ranking, Scores
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 
 RESTART: Final = 0.5
 STEPS: Final = 12

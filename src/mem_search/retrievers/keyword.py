@@ -6,7 +6,8 @@ import numpy as np
 
 from mem_search.contracts import Question
 from mem_search.model.rankings import Numbers, Ranking, Values
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text.words import Words, any_of
 
 

@@ -28,8 +28,9 @@ from mem_search.model import Filters
 from mem_search.model.arrays import matvec
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import BestPassages, Numbers, Ranking, Scores, Values
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
-from mem_search.storage.ports.vector_index import VectorIndex
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
+from mem_search.storage.vector_index import VectorIndex
 from mem_search.text.word_forms import seen
 
 LEG: Final = "vector"

@@ -8,7 +8,8 @@ from mem_search.errors import InputError, NotFound
 from mem_search.model import Ref
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.registry import installed_kinds
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text.record_ids import ALIASED, RecordId, is_of_default_store
 
 

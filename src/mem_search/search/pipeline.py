@@ -60,7 +60,8 @@ from mem_search.search.stages.installed import LEFT_OUT
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text import highlight
 from mem_search.text.outline import place_in
 from mem_search.text.sparse import SparseModel

@@ -28,7 +28,7 @@ from mem_search.model import (
     Term,
 )
 from mem_search.patterns import pattern
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import words
 from mem_search.text.intents import FAILED
 from mem_search.text.plain_facts import DOCUMENTS, Named

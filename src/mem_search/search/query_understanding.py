@@ -32,7 +32,8 @@ from mem_search.model import (
     Term,
 )
 from mem_search.search.questions_in_words import both, read_in_words, within
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
 

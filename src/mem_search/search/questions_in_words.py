@@ -28,7 +28,7 @@ from mem_search.model import (
 from mem_search.patterns import pattern
 from mem_search.search import plain_reading, related_records, translation
 from mem_search.search.related_records import RelatedRecords
-from mem_search.storage.ports.search import SearchStore
+from mem_search.storage.store import SearchStore
 from mem_search.text import (
     dates,
     exclusions,

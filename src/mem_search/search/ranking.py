@@ -56,7 +56,8 @@ from mem_search.search.state import (
     SparseQuestion,
     Stage,
 )
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 
 LEG_SECONDS = 10.0
 """A leg that takes longer on a free machine is left out, so that the others answer in time."""

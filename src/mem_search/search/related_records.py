@@ -17,7 +17,7 @@ import numpy as np
 
 from mem_search.model import DateRange, Filters, Record
 from mem_search.patterns import pattern
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import identifiers, words
 from mem_search.text.record_ids import RecordId
 from mem_search.text.related_questions import Moment, RelatedQuestion, Step

@@ -20,7 +20,7 @@ from mem_search.model import Hit, SearchRequest
 from mem_search.model.rankings import PassageSpan, Values
 from mem_search.rerankers import MissingReranker, open_reranker
 from mem_search.settings import Settings
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 
 log = logging.getLogger(__name__)
 

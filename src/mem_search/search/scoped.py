@@ -23,7 +23,9 @@ from mem_search.model.graph import GraphLabel
 from mem_search.model.rankings import Numbers
 from mem_search.model.records import RecordWithLinks
 from mem_search.search.service import SearchService
-from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore, View
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.sql.vocabulary import Names
+from mem_search.storage.store import SearchStore, View
 from mem_search.text.record_ids import RecordId
 from mem_search.text.words import WordQuery, known_word
 

@@ -19,7 +19,7 @@ from mem_search.model.rankings import NO_CANDIDATES, Candidate, Candidates, Numb
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import demands_all
 from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageData
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import identifiers, record_ids, spelling, wordpieces
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import all_of, any_of

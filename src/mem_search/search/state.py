@@ -30,7 +30,7 @@ from mem_search.model.rankings import (
     Values,
 )
 from mem_search.retrievers.graph import Expansion
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 
 T = TypeVar("T")
 

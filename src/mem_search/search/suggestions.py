@@ -22,7 +22,9 @@ from mem_search.model import SAMPLE, Condition, Filters, Result, SearchPage
 from mem_search.model.projects import EXACTLY, folder_name
 from mem_search.patterns import pattern
 from mem_search.search.respelling import COMMON, MAX_SPELLINGS, with_words
-from mem_search.storage.ports.search import Names, SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.sql.vocabulary import Names
+from mem_search.storage.store import SearchStore
 from mem_search.text import spelling, words
 from mem_search.text.dates import clipped
 from mem_search.text.languages import FUNCTION_WORDS

@@ -21,7 +21,7 @@ from typing import Final
 from mem_search.contracts import Question
 from mem_search.model import Term
 from mem_search.patterns import pattern
-from mem_search.storage.ports.search import SearchSnapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import stems, stop_words, wordpieces
 from mem_search.text.highlight import stem
 from mem_search.text.query import demands

@@ -29,14 +29,10 @@ from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.records import tombstones_of_file
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.storage.store import Store
+from mem_search.storage.vector_index import VectorIndex
 
 if TYPE_CHECKING:
     from mem_search.storage.postgres.store import PostgresStore
-    from mem_search.storage.postgres.vector_index import PgvectorIndex
-
-    Index = ChromaIndex | OffIndex | PgvectorIndex
-else:
-    Index = object  # only who uses PostgreSQL needs its driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ class OpenedStore:
 
     def open_index(
         self, embedder: Embedder, *, on_reset: Callable[[], None], few: bool = False
-    ) -> Index:
+    ) -> VectorIndex:
         """The vector index of the embedder's space, not started yet. Raises InputError.
 
         ``few``: there are so few vectors that a Chroma of their own is not worth it.
@@ -81,7 +77,7 @@ def open_index(
     dimensions: int,
     token: str = "",
     on_reset: Callable[[], None] | None = None,
-) -> ChromaIndex | OffIndex:
+) -> VectorIndex:
     """The index that the setting ``chroma_url`` selects, not started yet.
 
     An empty setting means a child process over ``chroma_dir`` that logs to

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Concatenate, ParamSpec, Protocol, TypeVar
 
-from mem_search.model import Kind
-from mem_search.model.statistics import ReplicaState
-from mem_search.storage.ports.search import SearchStore
+from mem_search.model import Filters, Kind
+from mem_search.model.rankings import Numbers, PassageColumns
+from mem_search.model.statistics import Corpus, ReplicaState
 from mem_search.storage.sql.access import Limits, Logins, StoredTokens
 from mem_search.storage.sql.filters import Scopes
 from mem_search.storage.sql.forgetting import StoredForgetting
@@ -27,9 +29,75 @@ from mem_search.storage.sql.record_writer import Writer
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.search_log import StoredSearchLog
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sql.statistics import Statistics
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class View:
+    """What one search reads, and how old that may be.
+
+    ``stale_s``: a replica has answered, which may lack what was stored in the last so many seconds;
+    None where the store itself has. ``alone``: it was asked although it is too far behind, because
+    the store does not answer. ``notices`` are what else a caller should know, such as that nothing
+    can be stored.
+    """
+
+    stale_s: float | None = None
+    alone: bool = False
+    notices: tuple[str, ...] = ()
+
+
+class SearchStore(Protocol):
+    """A store as searches see it."""
+
+    def view(self, *, current: bool = False) -> AbstractContextManager[View]:
+        """Inside is one search: a replica may answer it, as far as it has what this worker wrote.
+
+        What is read outside, or in a view that has to be ``current``, is what the store itself has.
+        Within a view the store never goes back in time.
+        """
+        ...
+
+    async def read(
+        self,
+        query: Callable[Concatenate[SearchSnapshot, P], T],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> T:
+        """Run ``query(snapshot, …)`` in a reading thread. Raises StorageError."""
+        ...
+
+    async def corpus(self) -> Corpus:
+        """The corpus statistics, at most some seconds old; mostly from memory."""
+        ...
+
+    async def passage_columns(self, passages: Numbers) -> PassageColumns:
+        """As ``SearchSnapshot.passage_columns``; mostly from memory."""
+        ...
+
+    async def revision(self) -> int:
+        """A number that grows with every change of a record; from memory while none is written."""
+        ...
+
+    def changed(self) -> None:
+        """Note that the store has changed, so that the corpus statistics are counted again."""
+        ...
+
+    async def fill_caches(self) -> None:
+        """Read ahead in small steps what later searches need."""
+        ...
+
+    def close(self) -> None:
+        """Free the cache of vectors. A search that still runs reads them from the store."""
+        ...
+
+    async def matching(self, filters: Filters) -> tuple[int, ...]:
+        """As ``SearchSnapshot.matching``; from memory while nothing is written."""
+        ...
 
 
 class Store(ABC):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable, Mapping
 from itertools import takewhile
 from typing import Any, Final, NoReturn
 
@@ -52,6 +53,24 @@ class _Fault(Exception):
     def __init__(self, message: str, *, is_json: bool = True) -> None:
         super().__init__(message)
         self.is_json = is_json
+
+
+def with_texts(value: Any, change: Callable[[str], str], *, names: bool = False) -> Any:
+    """A JSON value with its texts changed; with ``names`` those of its fields, too."""
+    match value:
+        case str():
+            return change(value)
+        case list() | tuple():
+            return [with_texts(item, change, names=names) for item in value]
+        case Mapping():
+            return {
+                change(key) if names and isinstance(key, str) else key: with_texts(
+                    item, change, names=names
+                )
+                for key, item in value.items()
+            }
+        case _:
+            return value
 
 
 def read_json(data: bytes | str) -> Any:

@@ -40,7 +40,8 @@ from mem_search.model.graph import CITES, PageCitation
 from mem_search.model.records import HOLDINGS
 from mem_search.retrievers import graph
 from mem_search.search.citations import words_of
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text import words
 from mem_search.text.highlight import WordMatcher, around, word_matcher
 from mem_search.text.query import demands

@@ -27,6 +27,7 @@ from citeproc.source.json import CiteProcJSON
 from mem_search.features.citations.authors import OTHERS
 from mem_search.features.citations.reference_files import Item
 from mem_search.patterns import pattern
+from mem_search.text.json_reading import with_texts
 
 DATA = Path(__file__).parent / "data"
 _OPEN, _CLOSE, _END, _LESS, _MORE, _AND, _ET_AL = "\ufdd0\ufdd1\ufdd2\ufdd3\ufdd4\ufdd5\ufdd6"
@@ -126,7 +127,7 @@ def _marked(item: Item) -> dict[str, Any]:
     A style would write ``src/auth.py`` as ``Src/auth.py``, and capitalize titles of other
     languages as English ones.
     """
-    marked = {key: _hidden(value) for key, value in item.items()}
+    marked: dict[str, Any] = with_texts(item, _hidden)
     if OTHERS in item.get("author", ()):
         marked["author"] = [*marked["author"][:-1], {"literal": _ET_AL}]
     for key in _WORDS:
@@ -136,13 +137,5 @@ def _marked(item: Item) -> dict[str, Any]:
     return marked
 
 
-def _hidden(value: Any) -> Any:
-    match value:
-        case str():
-            return " ".join(_MARKS.sub("", value).split()).translate(_HIDDEN)
-        case list():
-            return [_hidden(each) for each in value]
-        case dict():
-            return {key: _hidden(each) for key, each in value.items()}
-        case _:
-            return value
+def _hidden(text: str) -> str:
+    return " ".join(_MARKS.sub("", text).split()).translate(_HIDDEN)

@@ -17,7 +17,8 @@ from mem_search.renderers.local_dates import local_clock, local_date
 from mem_search.renderers.record_line import DisplayOptions, marks, name_of
 from mem_search.renderers.terminal import Screen, grouped, line_of
 from mem_search.search.opening import open_record
-from mem_search.storage.ports.search import SearchSnapshot, SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.store import SearchStore
 from mem_search.text import dates
 from mem_search.text.record_ids import RECORD_ID, RecordId
 

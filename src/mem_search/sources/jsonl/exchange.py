@@ -29,7 +29,7 @@ from mem_search.records.base import validation_message
 from mem_search.records.registry import installed_kinds
 from mem_search.text import dates
 from mem_search.text.date_words import from_epoch
-from mem_search.text.json_reading import read_json
+from mem_search.text.json_reading import read_json, with_texts
 
 
 def read_time(value: object) -> int | None:
@@ -190,7 +190,7 @@ def parse_line(line: bytes) -> ExchangeRecord:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
     if _ESCAPED_SURROGATE.search(line):
-        value = _without_surrogates(value)
+        value = with_texts(value, _without_surrogates, names=True)
     # In a line written by hand or by another program, null means the same as no key.
     values = {key: item for key, item in value.items() if item is not None}
     try:
@@ -208,16 +208,6 @@ def _explain(error: ValidationError) -> str:
     return f"{field}: {validation_message(first)}"
 
 
-def _without_surrogates(value: Any) -> Any:
-    """``value`` without lone surrogates (halves of characters), which cannot be stored."""
-    match value:
-        case str():
-            return value.encode("utf-8", "ignore").decode("utf-8")
-        case list():
-            return [_without_surrogates(item) for item in value]
-        case dict():
-            return {
-                _without_surrogates(key): _without_surrogates(item) for key, item in value.items()
-            }
-        case _:
-            return value
+def _without_surrogates(text: str) -> str:
+    """``text`` without lone surrogates (halves of characters), which cannot be stored."""
+    return text.encode("utf-8", "ignore").decode("utf-8")

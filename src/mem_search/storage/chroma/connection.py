@@ -1,8 +1,9 @@
-"""What ``index`` needs of a client, what all clients give Chroma, and its errors as ours.
+"""The client of Chroma: the eight requests that we make, and their errors as ours.
 
-``lean`` speaks to the worker's own Chroma, ``remote`` to a server of somebody else. Both are
-blocking, and therefore only called from the threads of ``index``. A test runs both against one
-server and compares their answers.
+The official client cannot be given a connection (it creates its HTTP session and asks the server
+within its constructor), costs a second and 60 MB to import, and needs 1.5 ms more for each query.
+All servers of version 1 have the same HTTP interface. A test compares the answers with those that
+the official client gets; ADR 0020 has the figures.
 
 IndexUnavailable
 ├── Unreachable       no connection
@@ -13,14 +14,16 @@ IndexUnavailable
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from typing import Any, Final, Protocol
 
-from mem_search.contracts import Vectors
+import orjson
+
 from mem_search.errors import IndexUnavailable
-from mem_search.install_command import install_command
 from mem_search.model.ingest import VectorEntry
+from mem_search.model.rankings import Vectors
+from mem_search.storage.chroma.wire import Dial, SocketWire, Wire
 
 
 class Unreachable(IndexUnavailable):
@@ -39,56 +42,6 @@ class ServerFault(IndexUnavailable):
     """The server reported an internal error."""
 
 
-@contextmanager
-def translated(doing: str) -> Iterator[None]:
-    """Translate every error of Chroma's client while ``doing`` something to IndexUnavailable.
-
-    Other errors (a TypeError of ours) pass unchanged.
-    """
-    try:
-        yield
-    except IndexUnavailable:
-        raise
-    except Exception as error:  # ``translate`` decides; other errors are raised again
-        fault = translate(error, doing)
-        if fault is None:
-            raise
-        raise fault from error
-
-
-def translate(error: Exception, doing: str) -> IndexUnavailable | None:
-    """The error as ours, or None when it does not come from Chroma's client."""
-    if isinstance(error, ImportError):
-        return IndexUnavailable(
-            f"chromadb cannot be loaded ({error}); run: {install_command('chromadb>=1.5.9')}"
-        )
-    import httpx
-    from chromadb import errors
-
-    detail = str(error)[:300] or type(error).__name__
-    match error:
-        case httpx.TimeoutException() | TimeoutError():
-            return NoAnswer(f"Chroma did not answer in time while {doing}")
-        case httpx.HTTPError() | httpx.InvalidURL() | OSError():
-            return Unreachable(f"Chroma cannot be reached while {doing}: {detail}")
-        case errors.NotFoundError():
-            return CollectionGone(f"Chroma lost the collection while {doing}: {detail}")
-        case errors.AuthorizationError() | errors.ChromaAuthError():
-            return IndexUnavailable(f"Chroma refused the token while {doing}: {detail}")
-        case errors.InternalError():
-            return ServerFault(f"Chroma failed while {doing}: {detail}")
-        case errors.ChromaError():
-            return IndexUnavailable(f"Chroma refused {doing}: {detail}")
-        case ValueError():
-            return IndexUnavailable(f"Chroma's client failed while {doing}: {detail}")
-        case RuntimeError() if "has been closed" in detail:  # httpx: we have reconnected meanwhile
-            return Unreachable(f"Chroma restarted while {doing}")
-    # The client raises a bare Exception for an error status that it does not know.
-    if type(error) is Exception:
-        return ServerFault(f"Chroma failed while {doing}: {detail}")
-    return None
-
-
 CONFIGURATION: Final = {
     "hnsw": {"space": "cosine", "ef_search": 200, "ef_construction": 100, "max_neighbors": 16}
 }
@@ -104,48 +57,162 @@ VECTOR_ROWS: Final = 250
 
 _MAX_NUMBER = 2**62
 
+HEARTBEAT: Final = "/api/v2/heartbeat"
+_COLLECTIONS: Final = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 
-class Connection(Protocol):
-    """A client for one collection, which it creates if it is missing.
 
-    All methods raise IndexUnavailable (see ``translated``).
+class Connection:
+    """A client for one collection, which it creates if it is missing. Blocking and thread-safe.
+
+    ``wire`` makes its way to the server, on which ``timeout`` seconds of silence end a request.
+    ``made`` is called whenever the collection had to be created, that is, when its content is
+    lost. ``about`` describes the collection. All methods raise IndexUnavailable.
     """
 
-    def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None: ...
+    def __init__(
+        self,
+        wire: Callable[[float], Wire],
+        name: str,
+        *,
+        about: dict[str, str],
+        timeout: float,
+        made: Callable[[], None],
+    ) -> None:
+        self._wire = wire(timeout)
+        self._name = name
+        self._about = about
+        self._made = made
+        self._collection = ""
 
-    def delete(self, names: Sequence[str]) -> None: ...
+    def upsert(self, entries: Sequence[VectorEntry], vectors: Vectors) -> None:
+        for at in range(0, len(entries), UPSERT_ROWS):
+            some = entries[at : at + UPSERT_ROWS]
+            body = {
+                "ids": [str(entry.entry) for entry in some],
+                "embeddings": vectors[at : at + UPSERT_ROWS],
+                "metadatas": [metadata(entry) for entry in some],
+            }
+            self._in_collection("storing vectors", "upsert", body)
+
+    def delete(self, names: Sequence[str]) -> None:
+        for at in range(0, len(names), DELETE_ROWS):
+            some = names[at : at + DELETE_ROWS]
+            self._in_collection("deleting vectors", "delete", {"ids": some})
 
     def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
         """The ``k`` nearest as (entry, cosine similarity), best first."""
-        ...
+        asked = {"query_embeddings": vector, "n_results": k, "include": ["distances"]}
+        found = self._in_collection("searching", "query", asked)
+        return nearest(found["ids"][0], found["distances"][0])
 
     def names(self) -> list[str]:
-        """The ids of all entries; ``numbers`` reads them."""
-        ...
+        """The ids of all entries; ``number`` reads them."""
+        found: list[str] = []
+        for offset in count(0, READ_ROWS):
+            page = {"limit": READ_ROWS, "offset": offset, "include": []}
+            names = self._in_collection("listing vectors", "get", page)["ids"]
+            found += names
+            if len(names) < READ_ROWS:
+                break
+        return found
 
     def vectors(self, entries: Sequence[int]) -> dict[int, Sequence[float]]:
         """The stored vectors of those entries that are there."""
-        ...
+        found: dict[int, Sequence[float]] = {}
+        for at in range(0, len(entries), VECTOR_ROWS):
+            names = [str(entry) for entry in entries[at : at + VECTOR_ROWS]]
+            asked = {"ids": names, "include": ["embeddings"]}
+            reply = self._in_collection("reading vectors", "get", asked)
+            found.update(zip(map(int, reply["ids"]), reply["embeddings"], strict=True))
+        return found
 
-    def count(self) -> int: ...
+    def count(self) -> int:
+        return int(self._in_collection("counting vectors", "count"))
 
     def clear(self) -> None:
         """Delete the collection and create it again."""
-        ...
+        self._delete()
+        self._collection = self._make()
 
     def forget(self) -> None:
         """Look up the collection again at the next call, because somebody replaced it."""
-        ...
+        self._collection = ""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._wire.close()
+
+    def _in_collection(self, doing: str, action: str, body: Any = None) -> Any:
+        if not self._collection:
+            self._collection = self._find()
+        path = f"{_COLLECTIONS}/{self._collection}/{action}"
+        return self._request(doing, "GET" if body is None else "POST", path, body)
+
+    def _find(self) -> str:
+        try:
+            found = self._request("opening the index", "GET", f"{_COLLECTIONS}/{self._name}")
+        except CollectionGone:
+            pass
+        else:
+            if is_current(found["metadata"]):
+                return str(found["id"])
+            self._delete()
+        made = self._make()
+        self._made()
+        return made
+
+    def _make(self) -> str:
+        body = {
+            "name": self._name,
+            "configuration": CONFIGURATION,
+            "metadata": self._about,
+            "get_or_create": True,
+        }
+        return str(self._request("making the index", "POST", _COLLECTIONS, body)["id"])
+
+    def _delete(self) -> None:
+        try:
+            self._request("clearing the index", "DELETE", f"{_COLLECTIONS}/{self._name}")
+        except CollectionGone:
+            return  # as asked
+
+    def _request(self, doing: str, method: str, path: str, body: Any = None) -> Any:
+        content = b"" if body is None else orjson.dumps(body, option=orjson.OPT_SERIALIZE_NUMPY)
+        try:
+            status, reply = self._wire.request(method, path, content)
+        except TimeoutError as error:
+            raise NoAnswer(f"Chroma did not answer in time while {doing}") from error
+        except OSError as error:
+            raise Unreachable(f"Chroma cannot be reached while {doing}: {error}") from error
+        if status < 300:
+            try:
+                return orjson.loads(reply)
+            except ValueError as error:
+                raise ServerFault(f"Chroma sent no JSON while {doing}") from error
+        detail = reply[:300].decode(errors="replace")
+        if status == 404:
+            raise CollectionGone(f"Chroma lost the collection while {doing}: {detail}")
+        if status in (401, 403):
+            raise IndexUnavailable(f"Chroma refused the token while {doing}: {detail}")
+        if status >= 500:
+            raise ServerFault(f"Chroma failed while {doing}: {detail}")
+        raise IndexUnavailable(f"Chroma refused {doing}: {detail}")
+
+
+def heartbeat(dial: Dial, timeout: float) -> None:
+    """Return if Chroma answers. Raises Unreachable."""
+    wire = SocketWire(dial, timeout)
+    try:
+        status, _ = wire.request("GET", HEARTBEAT)
+    except OSError as error:
+        raise Unreachable(f"Chroma does not answer: {error}") from error
+    finally:
+        wire.close()
+    if status != 200:
+        raise Unreachable(f"Chroma answered {status} to a heartbeat")
 
 
 class Connect(Protocol):
-    """Makes a connection to a server that is up.
-
-    A request ends after ``timeout`` seconds of silence. ``made`` is called whenever the collection
-    had to be created, that is, when its content is lost. ``about`` describes the collection.
-    """
+    """Makes a ``Connection`` to a server that is up."""
 
     def __call__(
         self, name: str, *, about: dict[str, str], timeout: float, made: Callable[[], None]

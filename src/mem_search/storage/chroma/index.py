@@ -30,8 +30,8 @@ from mem_search.storage.chroma.connection import (
     NoAnswer,
     number,
 )
-from mem_search.storage.chroma.server import Protection, Server, State
-from mem_search.storage.ports.vector_index import VectorIndex
+from mem_search.storage.chroma.server import Server
+from mem_search.storage.vector_index import Protection, State, VectorIndex
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ _MAX_PATIENCE_SECONDS = 60.0
 """Seconds for a query where other programs keep the processors busy."""
 
 
-class ChromaIndex:
+class ChromaIndex(VectorIndex):
     """A VectorIndex on ``server``, for vectors of one ``fingerprint`` and ``dimensions``.
 
     ``start`` it in a running loop. ``on_reset`` is called in the loop each time ``generation``
@@ -50,8 +50,8 @@ class ChromaIndex:
     separate threads, so none waits for a bulk write. They end after ``patience`` seconds.
     """
 
-    most: Final = 3000
-    min_passages: Final = 15_000
+    most = 3000
+    min_passages = 15_000
 
     def __init__(
         self,
@@ -71,9 +71,6 @@ class ChromaIndex:
             "dimensions": str(dimensions),
             "format": FORMAT,
         }
-        self.damage = 0
-        """Passages that the index should have and does not; ``Indexer`` counts them."""
-        self.is_doubted = False
         self._revision: int | None = None
         self._foreign = False
         self._on_reset = on_reset
@@ -85,22 +82,18 @@ class ChromaIndex:
 
     @property
     def state(self) -> State:
-        """starting, ready or down."""
         return self._server.state
 
     @property
     def detail(self) -> str:
-        """Why the index is not ready, and what happens next; empty when it is ready."""
         return self._server.detail
 
     @property
     def protection(self) -> Protection:
-        """What keeps other programs away from Chroma."""
         return self._server.protection
 
     @property
     def refusal(self) -> str:
-        """Why it is not protected better."""
         return self._server.refusal
 
     def start(self) -> None:
@@ -312,18 +305,13 @@ DETAIL: Final = "the vector index is turned off (chroma_url is off)"
 NO_MODEL: Final = "there is no vector index without a working model; run: mem-search doctor"
 
 
-class OffIndex:
+class OffIndex(VectorIndex):
     """Accepts and drops every entry; every query raises IndexUnavailable."""
 
-    name: str = "off"
+    name = "off"
     state: State = "off"
-    generation: int = 0
-    damage: int = 0
-    is_doubted: bool = False
-    most: int = 0
-    min_passages: int = 0
     protection: Protection = "none"
-    refusal: str = ""
+    detail = ""
 
     def __init__(self, detail: str = DETAIL) -> None:
         self.detail = detail
@@ -352,15 +340,8 @@ class OffIndex:
     async def vectors(self, entries: Sequence[int]) -> NoReturn:
         raise IndexUnavailable(self.detail)
 
-    async def written_by_others(self) -> bool:
-        """Nobody can write to it."""
-        return False
-
     async def clear(self) -> None:
         """Do nothing: the index is empty."""
-
-    async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
-        """Do nothing: the index has no files."""
 
     def beside(self, fingerprint: str, dimensions: int) -> OffIndex:
         """None for any space."""

@@ -20,10 +20,10 @@ from typing import Final
 from mem_search.errors import IndexUnavailable
 from mem_search.platform.namespaces import has_namespaces
 from mem_search.redacted_output import RedactedOutput
-from mem_search.storage.chroma.connection import Unreachable
+from mem_search.storage.chroma.connection import Unreachable, heartbeat
 from mem_search.storage.chroma.directory import CHILD
-from mem_search.storage.chroma.lean import Dial, Door, dial, heartbeat
-from mem_search.storage.chroma.server import Protection
+from mem_search.storage.chroma.wire import Dial, Door, dial
+from mem_search.storage.vector_index import Protection
 
 HOST: Final = "127.0.0.1"
 _MAX_LOG_BYTES = 5 * 1024 * 1024

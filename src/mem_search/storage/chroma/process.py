@@ -20,11 +20,12 @@ from typing import Final
 
 from mem_search.errors import IndexUnavailable
 from mem_search.platform import scale_timeout
-from mem_search.storage.chroma.connection import ServerFault, Unreachable
+from mem_search.storage.chroma.connection import Connection, ServerFault, Unreachable, heartbeat
 from mem_search.storage.chroma.directory import DataDirectory
 from mem_search.storage.chroma.launch import Child, launch
-from mem_search.storage.chroma.lean import LeanConnection, heartbeat
-from mem_search.storage.chroma.server import Opened, Protection, Server
+from mem_search.storage.chroma.server import Opened, Server
+from mem_search.storage.chroma.wire import SocketWire
+from mem_search.storage.vector_index import Protection
 
 WAITS: Final = (0.2, 1.0, 3.0, 10.0, 30.0)
 """Seconds before the next start, by the total cost of recent failures."""
@@ -178,7 +179,7 @@ class ChromaProcess(Server):
                 await child.answering(scale_timeout(_START_SECONDS, most=_MAX_SECONDS))
                 self.address = child.address
                 self.protection, self.refusal = child.protection, child.refusal
-                await opened(partial(LeanConnection, child.dial))
+                await opened(partial(Connection, partial(SocketWire, child.dial)))
                 served = True
                 self._set("ready")
                 failure, to_blame = await self._failing(child)

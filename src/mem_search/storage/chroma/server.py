@@ -7,51 +7,13 @@ tasks that end only with ``stop``. Only ``wait_ready`` waits for a server.
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Mapping
-from http.client import HTTPException
-from typing import Final, Literal
-from urllib.error import HTTPError
-from urllib.parse import urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
+from collections.abc import Awaitable, Callable
 
 from mem_search.errors import IndexUnavailable
-from mem_search.storage.chroma.connection import Connect, Unreachable
-
-LOOPBACK: Final = {"127.0.0.1", "localhost", "::1"}
-
-
-def heartbeat(url: str, headers: Mapping[str, str] | None = None, *, timeout: float) -> None:
-    """Return if a Chroma of somebody else at ``url`` (http or https, no API path) answers.
-
-    Blocking. Uses a proxy from the environment unless the address is this machine. Raises
-    Unreachable, or IndexUnavailable when another program answers.
-    """
-    here = urlsplit(url).hostname in LOOPBACK
-    opener = build_opener(*([ProxyHandler({})] if here else []))
-    request = Request(f"{url.rstrip('/')}/api/v2/heartbeat", headers=dict(headers or {}))  # noqa: S310  checked by the owner of the address
-    try:
-        with opener.open(request, timeout=timeout) as reply:
-            alive = "nanosecond heartbeat" in json.loads(reply.read(4096))
-    except HTTPError as error:
-        with error:
-            raise IndexUnavailable(
-                f"{url} answered {error.code} to a heartbeat; check MEM_SEARCH_CHROMA_URL"
-            ) from error
-    except (OSError, HTTPException) as error:
-        raise Unreachable(f"no Chroma answers at {url}: {error}") from error
-    except (ValueError, TypeError):
-        alive = False
-    if not alive:
-        raise IndexUnavailable(f"the program at {url} is not Chroma; check MEM_SEARCH_CHROMA_URL")
-
-
-State = Literal["starting", "ready", "down", "off"]
-Protection = Literal["namespace", "address", "port", "server", "none"]
-"""What keeps other programs away from Chroma: a network namespace, a random address and port, a
-random port alone, whatever a server of somebody else does; "none" where there is no Chroma."""
+from mem_search.storage.chroma.connection import Connect
+from mem_search.storage.vector_index import Protection, State
 
 Opened = Callable[[Connect], Awaitable[None]]
 """Called with the way to a server that has just started; raises IndexUnavailable to refuse it."""

@@ -18,6 +18,7 @@ from psycopg.types.string import StrDumper
 from mem_search.errors import StorageError
 from mem_search.patterns import pattern
 from mem_search.storage.sql.connection import Asking, Json
+from mem_search.text.json_reading import with_texts
 
 __all__ = ["Connection", "Jsonb", "as_json", "as_stored", "first_line", "place_of"]
 
@@ -163,21 +164,17 @@ def as_stored(text: str) -> str:
 def as_json(value: Any) -> str:
     """``value`` as PostgreSQL can hold it."""
     text = json.dumps(value)
-    return json.dumps(_storable(value)) if _MAYBE_UNSTORABLE.search(text) else text
+    return (
+        json.dumps(with_texts(value, _storable, names=True))
+        if _MAYBE_UNSTORABLE.search(text)
+        else text
+    )
 
 
-def _storable(value: Any) -> Any:
-    match value:
-        case str():
-            # A pair of surrogates is a character; only a half of one is not.
-            whole = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            return _UNSTORABLE.sub(_REPLACEMENT, whole)
-        case list() | tuple():
-            return [_storable(item) for item in value]
-        case dict():
-            return {_storable(key): _storable(item) for key, item in value.items()}
-        case _:
-            return value
+def _storable(text: str) -> str:
+    # A pair of surrogates is a character; only a half of one is not.
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return _UNSTORABLE.sub(_REPLACEMENT, whole)
 
 
 def _loads(text: str | bytes) -> Any:

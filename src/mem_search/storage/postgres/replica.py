@@ -25,7 +25,6 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from mem_search.errors import StoreAway
 from mem_search.model.statistics import ReplicaState
-from mem_search.storage.ports.search import View
 from mem_search.storage.postgres.connection import Connection, first_line, place_of
 from mem_search.storage.postgres.replica_monitor import (
     LOOK_SECONDS,
@@ -35,6 +34,7 @@ from mem_search.storage.postgres.replica_monitor import (
     WRITTEN,
     ReplicaMonitor,
 )
+from mem_search.storage.store import View
 
 T = TypeVar("T")
 

@@ -1,4 +1,4 @@
-"""Searches over PostgreSQL: ``ports.SearchStore`` for one owner and one embedding model.
+"""Searches over PostgreSQL: ``SearchStore`` for one owner and one embedding model.
 
 What is in memory is bounded, whatever the store has: columns of passages (``PassageBlocks``), the
 lists of words that were asked for last, and which records passed the filters that were asked for
@@ -22,7 +22,6 @@ from mem_search.model import Filters, Kind
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.model.statistics import Corpus
-from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.postgres import replica
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
@@ -31,7 +30,9 @@ from mem_search.storage.postgres.snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
 from mem_search.storage.rules.bm25 import CorpusCache
 from mem_search.storage.rules.passage_columns import columns_for, put
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sql.statistics import corpus
+from mem_search.storage.store import View
 
 Rows = NDArray[np.intp]
 
@@ -323,7 +324,7 @@ class PostgresSearchStore:
         )
 
     def view(self, *, current: bool = False) -> AbstractContextManager[View]:
-        """See ``ports.SearchStore``."""
+        """See ``SearchStore``."""
         if self._database.replica is None:
             return nullcontext(View())
         return replica.current() if current else self._database.replica.view()
@@ -332,7 +333,7 @@ class PostgresSearchStore:
         self._caches.changed()
 
     async def corpus(self) -> Corpus:
-        """See ``ports.SearchStore``; of the server that answers the current search."""
+        """See ``SearchStore``; of the server that answers the current search."""
         known = self._caches_of_view().corpus.known()
         return await self.read(lambda snapshot: snapshot.corpus()) if known is None else known
 
@@ -346,7 +347,7 @@ class PostgresSearchStore:
         """Nothing is left to free."""
 
     async def passage_columns(self, passages: Numbers) -> PassageColumns:
-        """See ``ports.SearchStore``."""
+        """See ``SearchStore``."""
         known = self._caches_of_view().passages.known(passages)
         if known is not None:
             return known

@@ -1,4 +1,4 @@
-"""One consistent view of the store: ``ports.SearchSnapshot`` over PostgreSQL."""
+"""One consistent view of the store: ``SearchSnapshot`` over PostgreSQL."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mem_search.storage.postgres.word_lists import Holders, Phrase
 from mem_search.storage.postgres.words import PostgresVocabulary
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import is_whole
-from mem_search.storage.sql.snapshot import Snapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import sketch
 from mem_search.text.sketch import HEAD, NO_SKETCHES, WORDS, Sketches
 from mem_search.text.words import WordQuery
@@ -41,7 +41,7 @@ neither was in memory."""
 
 
 @dataclass(slots=True)
-class PostgresSnapshot(Snapshot):
+class PostgresSnapshot(SearchSnapshot):
     """``SearchSnapshot`` inside one read transaction of ``connection``.
 
     It sees the store as of ``revision``, and at least so many ``changes`` of it.
@@ -129,9 +129,6 @@ class PostgresSnapshot(Snapshot):
         return self._caches.passages.of(self._connection, passages)
 
     # Records
-
-    def corpus(self) -> Corpus:
-        return self._caches.corpus.current(self._connection, self._changes)
 
     def columns(self, records: Numbers) -> RecordColumns:
         rows = self._connection.execute(

@@ -21,16 +21,15 @@ from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.vectors import PostgresIndexing
 from mem_search.storage.postgres.workers import LEASE
 from mem_search.storage.rules import future_times
-from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.rules.future_times import SKEW_MS
 from mem_search.storage.sql.access import Limits, Logins, allowance
 from mem_search.storage.sql.connection import reads, writes_beside
 from mem_search.storage.sql.jobs import StoredJobs
+from mem_search.storage.sql.record_writer import remake_sketches
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.statistics import WAITING, Statistics
 from mem_search.storage.store import Store
-from mem_search.text import sketch
 from mem_search.text.dates import now_ms
 
 
@@ -261,19 +260,3 @@ class PostgresLogins(Logins):
             " on conflict(owner, home) do update set key = excluded.key",
             (key,),
         )
-
-
-def remake_sketches(connection: Connection) -> int:
-    """Make the sketches again that are missing, or not what was written; how many were."""
-    rows = connection.execute(
-        "select r.id, s.sketch from records r left join sketches s on s.record_id = r.id"
-    ).fetchall()
-    wrong = [number for number, stored in rows if not is_whole(stored, number, sketch.SIZE)]
-    texts = connection.execute("select id, title, body from records where id = any(%s)", (wrong,))
-    for number, title, body in texts.fetchall():
-        connection.execute(
-            "insert into sketches(record_id, sketch) values(%s, %s)"
-            " on conflict(owner, record_id) do update set sketch = excluded.sketch",
-            (number, with_checksum(sketch.sketch(title, body), number)),
-        )
-    return len(wrong)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
 
@@ -21,10 +21,10 @@ from psycopg import sql
 from mem_search.contracts import Vectors
 from mem_search.errors import IndexUnavailable, StorageError
 from mem_search.model.ingest import VectorEntry
-from mem_search.storage.ports.vector_index import VectorIndex
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.vectors import unpack
+from mem_search.storage.vector_index import Protection, State, VectorIndex
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -51,15 +51,13 @@ _LOCK: Final = 0x6D656D76
 """Of building an index: "memv"."""
 
 
-class PgvectorIndex:
+class PgvectorIndex(VectorIndex):
     """``VectorIndex`` over the vectors of one space, whose ``fingerprint`` names it."""
 
-    name: str = "pgvector"
-    generation: int = 0
-    refusal: str = ""
-    protection: Final = "server"
-    most: Final = MAX_UNINDEXED
-    min_passages: Final = 0
+    name = "pgvector"
+    protection: Protection = "server"
+    most = MAX_UNINDEXED
+    min_passages = 0
     """Its vectors are in a server: comparing all of them is never quicker."""
 
     def __init__(self, database: Database, fingerprint: str, dimensions: int) -> None:
@@ -69,12 +67,9 @@ class PgvectorIndex:
         self._model = 0
         self._task: asyncio.Task[None] | None = None
         self._closed = False
-        self.damage = 0
-        self.is_doubted = False
-        self.detail = ""
 
     @property
-    def state(self) -> str:
+    def state(self) -> State:
         return "down" if self._closed else "ready"
 
     def start(self) -> None:
@@ -130,10 +125,6 @@ class PgvectorIndex:
 
         return await self._read(held)
 
-    async def written_by_others(self) -> bool:
-        """Others write to the store, and then it is in the index."""
-        return False
-
     async def clear(self) -> None:
         """Drop the index; it is built again. The vectors stay: they are the store's."""
         self._check()
@@ -149,9 +140,6 @@ class PgvectorIndex:
         await self._apart(lambda c: c.execute(f"drop index concurrently if exists {self.index}"))
         await self.close()
         return other
-
-    async def rewrite(self, fill: Callable[[VectorIndex], Awaitable[None]]) -> None:
-        """Do nothing: forgetting vacuums the table and with it the index."""
 
     async def close(self) -> None:
         self._closed = True

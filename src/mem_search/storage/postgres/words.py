@@ -21,13 +21,12 @@ from mem_search.model import SAMPLE
 from mem_search.model.arrays import are_among, distinct
 from mem_search.model.forgetting import words_of
 from mem_search.model.rankings import Numbers, Values
-from mem_search.storage.ports.search import Counted
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
-from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
+from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Counted, Vocabulary
 from mem_search.text.word_forms import folded
 from mem_search.text.words import AllWords, WordPhrase, WordQuery, bigrams, indexed, is_cjk, is_hash
 

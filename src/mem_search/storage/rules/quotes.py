@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from mem_search.errors import Conflict
 from mem_search.model.forgetting import MIN_PART_LETTERS, Traces, words_of
+from mem_search.text.json_reading import with_texts
 from mem_search.text.search_fields import FIELDS, PARAMETERS
 
 FORGOTTEN: Final = "[forgotten]"
@@ -148,15 +149,7 @@ def cleaned(step: Step, traces: Traces) -> Step:
 
 def blanked(value: Any, traces: Traces) -> Any:
     """``value`` with empty texts in place of those that give a record away."""
-    match value:
-        case str():
-            return "" if traces.found_in([value]) else value
-        case list():
-            return [blanked(item, traces) for item in value]
-        case dict():
-            return {key: blanked(item, traces) for key, item in value.items()}
-        case _:
-            return value
+    return with_texts(value, lambda text: "" if traces.found_in([text]) else text)
 
 
 def words_and_parts(text: str) -> Iterator[str]:

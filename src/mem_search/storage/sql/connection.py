@@ -139,40 +139,30 @@ class Repository:
         self._database = database
 
 
-def reads(
-    query: Callable[Concatenate[R, C, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+Query = Callable[Concatenate[R, C, P], T]
+Method = Callable[Concatenate[R, P], Coroutine[Any, Any, T]]
+
+
+def reads(query: Query[R, C, P, T]) -> Method[R, P, T]:
     """An async method that runs ``query`` on a reader, inside one consistent snapshot."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        found: T = await self._database.read(lambda c: query(self, c, *args, **kwargs))
-        return found
-
-    return method
+    return _run_by("read", query)
 
 
-def writes(
-    query: Callable[Concatenate[R, C, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+def writes(query: Query[R, C, P, T]) -> Method[R, P, T]:
     """An async method that runs ``query`` as one transaction: all of it is kept, or nothing."""
-
-    @wraps(query)
-    async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        done: T = await self._database.write(lambda c: query(self, c, *args, **kwargs))
-        return done
-
-    return method
+    return _run_by("write", query)
 
 
-def writes_beside(
-    query: Callable[Concatenate[R, C, P], T],
-) -> Callable[Concatenate[R, P], Coroutine[Any, Any, T]]:
+def writes_beside(query: Query[R, C, P, T]) -> Method[R, P, T]:
     """``writes`` of what no search reads: a replica answers searches before it has that."""
+    return _run_by("write_beside", query)
 
+
+def _run_by(way: str, query: Query[R, C, P, T]) -> Method[R, P, T]:
     @wraps(query)
     async def method(self: R, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        done: T = await self._database.write_beside(lambda c: query(self, c, *args, **kwargs))
+        run = getattr(self._database, way)
+        done: T = await run(lambda connection: query(self, connection, *args, **kwargs))
         return done
 
     return method

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final, TypeVar
 
 from mem_search.model import Filters, Kind, Ref
 from mem_search.model.graph import (
+    CITES,
     Edge,
     ExportedEdge,
     ExportedGraph,
@@ -114,6 +115,61 @@ class Graph:
         return rules.relationships(numbers, found, labels(connection, ends))
 
 
+# A node is a record (number) or a page that is not stored (name).
+_DERIVED: Final = "source bigint, target bigint, relation text, strength float8, origin text"
+_TABLES: Final = (
+    ("within", "id bigint primary key"),
+    ("derived", _DERIVED),
+    ("tie", "source bigint, target bigint, page text, relation text, strength float8, origin text"),
+    ("node", "number bigint, name text, degree bigint"),
+)
+_TIES: Final = f"""
+    insert into tie select source, target, page, relation, strength, origin from (
+        select e.*, row_number() over (
+            partition by source, target, page, relation order by strength desc) as place
+        from (
+            select from_id as source, to_id as target, case when to_id is null then key end as page,
+                relation, strength, origin
+            from edges where from_id in (select id from within) and (
+                to_id in (select id from within)
+                or to_id is null and relation = '{CITES}' and key >= 'url:' and key < 'url;')
+            union all select source, target, null, relation, strength, origin from derived
+        ) e where %(every)s or relation = any(%(relations)s::text[])
+    ) strongest where place = 1
+"""
+_NODES: Final = """
+    insert into node select number, name, count(*) from (
+        select source as number, null as name from tie union all select target, page from tie
+    ) e group by number, name
+"""
+_ALONE: Final = """
+    insert into node select id, null, 0 from within w
+    where not exists (select 1 from node n where n.number = w.id)
+"""
+_LIMIT: Final = """
+    delete from node where ctid not in (
+        select ctid from node
+        order by %s and number is null, degree desc, number nulls last, name limit %s
+    )
+"""
+_SHOWN: Final = """
+    from tie e where exists (select 1 from node n where n.number = e.source)
+    and exists (select 1 from node n where n.number = e.target or n.name = e.page)
+"""
+_PAGE: Final = "(select min(target) from edges where key = n.name)"
+_READ_NODES: Final = f"""
+    select coalesce(r.kind || ':' || r.id, n.name), coalesce({TITLE}, {_PAGE}),
+        coalesce(r.kind, ''), r.created_at, coalesce(r.url, {_PAGE}), n.degree
+    from node n left join records r on r.id = n.number order by n.number nulls last, n.name
+"""
+_READ_EDGES: Final = f"""
+    select s.kind || ':' || s.id, coalesce(t.kind || ':' || t.id, e.page), relation, strength,
+        origin
+    from (select * {_SHOWN}) e
+    join records s on s.id = e.source left join records t on t.id = e.target
+"""
+
+
 class GraphExport(Repository):
     """Parts of the graph, the edges between records and the pages that they cite, in one pass.
 
@@ -122,18 +178,8 @@ class GraphExport(Repository):
     """
 
     where: ClassVar[Callable[..., tuple[str, list[Any]]]]
-    tables: ClassVar[Sequence[str]]
-    """What makes the temporary tables; from then on all is of one moment."""
-    nodes: ClassVar[str]
-    """Fills ``node`` with the ends of ``tie``."""
-    alone: ClassVar[str]
-    """Adds the records of ``within`` that nothing leads to."""
-    limit: ClassVar[str]
-    """Leaves the most connected nodes: whether pages come last, and how many."""
-    shown: ClassVar[str]
-    """The ties between nodes that are left, from ``from`` on."""
-    read_nodes: ClassVar[str]
-    read_edges: ClassVar[str]
+    temporary: ClassVar[str] = ""
+    """What follows a temporary table, so that it goes with its transaction."""
 
     async def export(self, part: GraphPart, write: Callable[[ExportedGraph], T]) -> T:
         """Call ``write`` in a thread with that part of the graph, as of one moment.
@@ -144,38 +190,38 @@ class GraphExport(Repository):
         return found
 
     @abstractmethod
-    def _fill_ties(self, connection: Any, part: GraphPart) -> None:
-        """Fill ``tie`` with the edges between the records of ``within`` and with derived ones."""
-
-    @abstractmethod
     def _rows(self, connection: Any, statement: str) -> Iterator[tuple[Any, ...]]:
         """The rows of ``statement``, some at a time."""
 
     def _gathered(self, connection: Any, part: GraphPart) -> ExportedGraph:
-        for statement in self.tables:
-            connection.execute(statement)
+        for table, columns in _TABLES:
+            connection.execute(f"create temp table {table}({columns}){self.temporary}")
         condition, values = self.where(connection, part.filters)
         chosen = "r.id = any(%s::bigint[]) and " if part.records is not None else ""
         connection.execute(
             f"insert into within select r.id from records r where {chosen}{condition}",
             ([list(part.records)] if part.records is not None else []) + values,
         )
-        self._fill_ties(connection, part)
-        connection.execute(self.nodes)
+        connection.insert("derived", _DERIVED.split(", "), part.derived)
+        relations = list(part.relations)
+        connection.execute(_TIES, {"every": not relations, "relations": relations})
+        connection.execute(_NODES)
+        for column in ("number", "name"):
+            connection.execute(f"create index nodes_by_{column} on node({column})")
         if part.records is not None:
-            connection.execute(self.alone)
+            connection.execute(_ALONE)
         every = connection.count("select count(*) from node")
         if part.most is not None:
-            connection.execute(self.limit, (part.records is not None, part.most))
+            connection.execute(_LIMIT, (part.records is not None, part.most))
         kept = connection.count("select count(*) from node")
         return ExportedGraph(
             nodes=(
                 ExportedNode(name, " ".join(title.split()), *rest)
-                for name, title, *rest in self._rows(connection, self.read_nodes)
+                for name, title, *rest in self._rows(connection, _READ_NODES)
             ),
-            edges=map(ExportedEdge._make, self._rows(connection, self.read_edges)),
+            edges=map(ExportedEdge._make, self._rows(connection, _READ_EDGES)),
             node_count=kept,
-            edge_count=connection.count(f"select count(*) {self.shown}"),
+            edge_count=connection.count(f"select count(*) {_SHOWN}"),
             left_out=every - kept,
         )
 

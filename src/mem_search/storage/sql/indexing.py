@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
-from mem_search.contracts import Vectors
 from mem_search.model.ingest import OutboxStep, ToEmbed, VectorEntry
+from mem_search.model.rankings import Vectors
 from mem_search.model.statistics import VectorSpace
 from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.sql.connection import Connection, Repository, from_json, reads, writes

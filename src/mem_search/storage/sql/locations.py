@@ -48,11 +48,8 @@ class Locations(Repository):
             # Followed locations are read again and again; nothing is written while nothing changes.
             " where cursors.error != '' or cursors.followed < excluded.followed"
             " or cursors.home != excluded.home",
-            (
-                location.source, location.path, location.label, Json(dict(location.options)),
-                followed, now_ms(),
-            ),
-        )  # fmt: skip
+            (*_named(location), followed, now_ms()),
+        )
 
     @writes
     def note_error(
@@ -72,11 +69,8 @@ class Locations(Repository):
             "insert into cursors(source, location, label, options, followed, read_at, error, home)"
             f" values(%s, %s, %s, %s, true, %s, %s, {_HOME}) on conflict(owner, source, location)"
             " do update set read_at = excluded.read_at, error = excluded.error",
-            (
-                location.source, location.path, location.label, Json(dict(location.options)),
-                now_ms(), error,
-            ),
-        )  # fmt: skip
+            (*_named(location), now_ms(), error),
+        )
 
     @writes
     def drop_location(self, connection: Connection, location: Location) -> bool:
@@ -170,11 +164,12 @@ def save_cursor(
         " label = excluded.label, options = excluded.options, cursor = excluded.cursor,"
         " followed = excluded.followed or cursors.followed, read_at = excluded.read_at,"
         " error = ''",
-        (
-            location.source, location.path, location.label, Json(dict(location.options)),
-            Json(cursor), followed, now_ms(),
-        ),
-    )  # fmt: skip
+        (*_named(location), Json(cursor), followed, now_ms()),
+    )
+
+
+def _named(location: Location) -> tuple[str, str, str, Json]:
+    return location.source, location.path, location.label, Json(dict(location.options))
 
 
 def note(connection: Connection, location: Location, entries: Iterable[LedgerEntry]) -> None:

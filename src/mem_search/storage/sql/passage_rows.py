@@ -1,12 +1,18 @@
-"""The rows of passages: written with their records, kept where their text stays the same."""
+"""The rows of passages: written with their records, kept where their text stays the same, and read:
+where they stand in the text, their neighbours.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from mem_search.model.ingest import PreparedDraft
-from mem_search.storage.sql.connection import Connection
+from mem_search.model.rankings import Numbers, PassageContext, PassageSpan
+from mem_search.storage.rules.checksums import BYTES, is_whole
+from mem_search.storage.sql.connection import Connection, from_json
 
 
 class Same(NamedTuple):
@@ -117,4 +123,105 @@ def drop_work(connection: Connection, passages: Sequence[int]) -> None:
         " from unnest(%s::bigint[]) g(id) where true"
         " on conflict(owner, passage_id) do update set step = 'delete', worker = null",
         (list(passages),),
+    )
+
+
+def spans(connection: Connection, passages: Sequence[int]) -> dict[int, PassageSpan]:
+    """See ``SearchSnapshot``. A summary is shown by the first passage: its words may stand nowhere
+    in the text.
+    """
+    rows = connection.execute(
+        "select p.id, s.span_start, s.span_end, s.page, s.above from passages p"
+        " join passages s on s.record_id = p.record_id and s.ordinal = greatest(p.ordinal, 0)"
+        " where p.id = any(%s::bigint[])",
+        (list(passages),),
+    )
+    return {passage: PassageSpan(*span) for passage, *span in rows}
+
+
+def spans_of_records(
+    connection: Connection, numbers: Sequence[int]
+) -> dict[int, list[PassageSpan]]:
+    """See ``SearchSnapshot``."""
+    found: dict[int, list[PassageSpan]] = {}
+    for record, *span in _passages_of(connection, numbers, "span_start, span_end, page, above"):
+        found.setdefault(record, []).append(PassageSpan(*span))
+    return found
+
+
+def contexts(
+    connection: Connection, passages: Mapping[int, int | None], reach: int
+) -> dict[int, PassageContext]:
+    """See ``SearchSnapshot.passage_contexts``."""
+    by_record: dict[int, list[tuple[int, int, int]]] = {}
+    for record, *span in _passages_of(connection, passages, "id, span_start, span_end"):
+        by_record.setdefault(record, []).append(tuple(span))
+    return {
+        record: _with_neighbours(rows, passages[record], reach)
+        for record, rows in by_record.items()
+    }
+
+
+def owned(connection: Connection, records: Numbers) -> tuple[Numbers, Numbers]:
+    """The passages of ``records``, after the record of each."""
+    # One row, because Python waits for its lock at each row of SQLite.
+    owners, passages = connection.one(
+        "select jsonb_agg(record_id), jsonb_agg(id) from passages"
+        " where record_id = any(%s::bigint[])",
+        (records.tolist(),),
+    )
+    return np.array(from_json(owners) or (), np.int64), np.array(
+        from_json(passages) or (), np.int64
+    )
+
+
+def texts(connection: Connection, passages: Numbers) -> Iterable[tuple[int, str]]:
+    """Each of ``passages`` that is no summary, with all its words as they were written."""
+    rows = connection.execute(
+        "select p.id, r.title || chr(10)"
+        " || substr(r.body, p.span_start + 1, p.span_end - p.span_start)"
+        " || chr(10) || p.parts || chr(10) || p.people from passages p"
+        " join records r on r.id = p.record_id where p.id = any(%s::bigint[])"
+        " and p.ordinal >= 0",
+        (passages.tolist(),),
+    )
+    return ((passage, text) for passage, text in rows)
+
+
+def sparse_vectors(connection: Connection, passages: Numbers) -> dict[int, bytes]:
+    """See ``SearchSnapshot``. A damaged one is as good as none: ``mend`` drops it, and it is made
+    again.
+    """
+    rows = connection.execute(
+        "select passage_id, vector from sparse_vectors where passage_id = any(%s::bigint[])",
+        (passages.tolist(),),
+    )
+    return {
+        passage: stored[:-BYTES]
+        for passage, stored in rows
+        if is_whole(stored, passage, len(stored) - BYTES)
+    }
+
+
+def _passages_of(
+    connection: Connection, numbers: Collection[int], columns: str
+) -> Iterator[tuple[Any, ...]]:
+    yield from connection.execute(
+        f"select record_id, {columns} from passages where ordinal >= 0"
+        " and record_id = any(%s::bigint[]) order by record_id, ordinal",
+        (list(numbers),),
+    )
+
+
+def _with_neighbours(
+    rows: list[tuple[int, int, int]], passage: int | None, reach: int
+) -> PassageContext:
+    """The ``passage`` among the (passage, start, end) of its record, or else the first one."""
+    place = next((at for at, row in enumerate(rows) if row[0] == passage), 0)
+    near = rows[max(0, place - reach) : place + reach + 1]
+    return PassageContext(
+        ordinal=place,
+        count=len(rows),
+        start=min(start for _, start, _ in near),
+        end=max(end for _, _, end in near),
     )

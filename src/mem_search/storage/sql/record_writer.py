@@ -16,7 +16,7 @@ from mem_search.model import Draft
 from mem_search.model.forgetting import Identity, of_session
 from mem_search.model.ingest import PreparedDraft, Stored
 from mem_search.model.records import CONTENT_ID
-from mem_search.storage.rules.checksums import with_checksum
+from mem_search.storage.rules.checksums import is_whole, with_checksum
 from mem_search.storage.rules.identities import (
     akin,
     apart,
@@ -27,6 +27,7 @@ from mem_search.storage.rules.identities import (
 from mem_search.storage.sql import edges, passage_rows, projects, similar
 from mem_search.storage.sql.passage_rows import Kept, Text
 from mem_search.storage.sql.tombstones import Tombstones
+from mem_search.text import sketch
 from mem_search.text.dates import now_ms
 
 Relation = tuple[int, int, PreparedDraft]
@@ -370,3 +371,26 @@ def _identities(drafts: Sequence[Draft]) -> list[Identity]:
     """What may have been forgotten: the drafts, and what is akin to them."""
     own = [(draft.source, draft.source_id, draft.kind) for draft in drafts]
     return [*own, *(each for draft in drafts for each in akin(draft))]
+
+
+def wrong_sketches(connection: Any) -> list[int]:
+    """Records whose sketch is not what was written, or missing."""
+    rows = connection.execute(
+        "select r.id, s.sketch from records r left join sketches s on s.record_id = r.id"
+    )
+    return [number for number, stored in rows if not is_whole(stored, number, sketch.SIZE)]
+
+
+def remake_sketches(connection: Any) -> int:
+    """Make the sketches again that are not what was written; how many were."""
+    wrong = wrong_sketches(connection)
+    texts = connection.execute(
+        "select id, title, body from records where id = any(%s::bigint[])", (wrong,)
+    )
+    for number, title, body in texts.fetchall():
+        connection.execute(
+            "insert into sketches(record_id, sketch) values(%s, %s)"
+            " on conflict(owner, record_id) do update set sketch = excluded.sketch",
+            (number, with_checksum(sketch.sketch(title, body), number)),
+        )
+    return len(wrong)

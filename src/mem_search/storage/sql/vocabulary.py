@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Literal
 
-from mem_search.storage.ports.search import Counted, Names
 from mem_search.storage.rules.terms import stem
 from mem_search.storage.sql.connection import folded_name
 from mem_search.storage.sql.filters import any_letters
 from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.spelling import edits_allowed, nearest, other_beginnings
+
+Names = Literal["title", "project", "tag", "file"]
+"""The sorts of names that can be completed."""
+
+Counted = tuple[str, int]
+"""A word or name, and how many records have it."""
 
 LAST: Final = "\U0010ffff"
 """Sorts after everything that can follow a prefix."""

@@ -15,6 +15,7 @@ in a shared statement                      for SQLite
 ``data ->> 'key'``, ``data -> 'key'``      ``json_extract(data, '$.key')``
 ``data || %s::jsonb``                      ``json_patch(data, ?)``: no null stays
 ``greatest``, ``least``, ``strpos``        ``max``, ``min``, ``instr``
+``ctid``                                   ``rowid``
 ``is not distinct from``                   ``is``
 ``jsonb_agg``, ``string_agg``              ``json_group_array``, ``group_concat``
 ``jsonb_build_array``, ``…_object``        ``json_array``, ``json_object``
@@ -85,6 +86,7 @@ _FORMS: Final = tuple(
         (r"on conflict\(owner, lower\((\w+)\)\)", r"on conflict(\1)"),
         (r"on conflict\(owner, ", "on conflict("),
         (r"((?:\w+\.)?\w+) ->>? '(\w+)'", r"json_extract(\1, '$.\2')"),
+        (r"\bctid\b", "rowid"),
         (r"\bgreatest\(", "max("),
         (r"\bleast\(", "min("),
         (r"\bstrpos\(", "instr("),

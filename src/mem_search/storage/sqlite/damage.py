@@ -19,9 +19,10 @@ from typing import Final, Literal
 from mem_search.errors import MemSearchError, StorageError, StoreDamaged
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import BYTES as CRC
-from mem_search.storage.rules.checksums import is_whole, with_checksum
+from mem_search.storage.rules.checksums import is_whole
+from mem_search.storage.sql.record_writer import remake_sketches, wrong_sketches
 from mem_search.storage.sqlite import column_blocks, odd_rows
-from mem_search.storage.sqlite.connection import as_read
+from mem_search.storage.sqlite.connection import SqliteConnection, as_read
 from mem_search.storage.sqlite.indexed_words import varints
 from mem_search.storage.sqlite.mark import damaged
 from mem_search.storage.sqlite.posting_file import NOTED
@@ -71,7 +72,7 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
     looks = (
         ("words", _words_are_whole(connection) and not (deep and _words_differ(connection))),
         ("columns", not column_blocks.broken(connection)),
-        ("sketches", not _wrong_sketches(connection)),
+        ("sketches", not wrong_sketches(connection)),
         ("vectors", not _wrong_vectors(connection) and not _wrong_sparse(connection)),
         ("values", not odd_rows.any_odd_value(connection)),
         ("rows", not odd_rows.any_odd(connection, times=False)),
@@ -102,15 +103,17 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
         if "columns" in parts:
             column_blocks.drop_broken(connection)
         if "sketches" in parts:
-            _remake_sketches(connection)
+            remake_sketches(connection)
         if "vectors" in parts:
             _drop_vectors(connection)
         connection.commit()
     return parts
 
 
-def _connection(database: Path, busy_seconds: float) -> sqlite3.Connection:
-    connection = sqlite3.connect(database, busy_seconds, isolation_level=None)
+def _connection(database: Path, busy_seconds: float) -> SqliteConnection:
+    connection = sqlite3.connect(
+        database, busy_seconds, isolation_level=None, factory=SqliteConnection
+    )
     connection.text_factory = as_read
     connection.execute("pragma secure_delete = on")
     return connection
@@ -219,25 +222,6 @@ def _new_index(
 
 
 # Sketches
-
-
-def _wrong_sketches(connection: sqlite3.Connection) -> list[int]:
-    """Records whose sketch is not what was written, or missing."""
-    rows = connection.execute(
-        "select r.id, s.sketch from records r left join sketches s on s.record_id = r.id"
-    )
-    return [number for number, stored in rows if not is_whole(stored, number, sketch.SIZE)]
-
-
-def _remake_sketches(connection: sqlite3.Connection) -> None:
-    for number in _wrong_sketches(connection):
-        title, body = connection.execute(
-            "select title, body from records where id = ?", (number,)
-        ).fetchone()
-        connection.execute(
-            "insert or replace into sketches values(?, ?)",
-            (number, with_checksum(sketch.sketch(title, body), number)),
-        )
 
 
 def sketches_of(

@@ -101,37 +101,30 @@ class Database:
     async def read(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` on a reader, inside one consistent snapshot."""
 
-        def call() -> T:
-            try:
-                connection = self._connection(readonly=True)
-                connection.execute("begin")
-                try:
-                    return query(connection, *args, **kwargs)
-                finally:
-                    connection.rollback()
-            except Exception:
-                with translated(self.path, self._local):
-                    raise
-
         def apart() -> T:
             with self.as_it_is.reading():
-                return call()
+                return self._in_snapshot(query, *args, **kwargs)
+
+        def call() -> T:
+            return self._in_snapshot(query, *args, **kwargs)
 
         return await self._run(self._readers, apart if self.as_it_is.reason else call)
 
     async def read_behind(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """As ``read``, of a store that can be written, in a thread that no search waits for."""
+        return await self._run(self._behind, lambda: self._in_snapshot(query, *args, **kwargs))
 
-        def call() -> T:
+    def _in_snapshot(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            connection = self._connection(readonly=True)
+            connection.execute("begin")
+            try:
+                return query(connection, *args, **kwargs)
+            finally:
+                connection.rollback()
+        except Exception:
             with translated(self.path, self._local):
-                connection = self._connection(readonly=True)
-                connection.execute("begin")
-                try:
-                    return query(connection, *args, **kwargs)
-                finally:
-                    connection.rollback()
-
-        return await self._run(self._behind, call)
+                raise
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``query(connection, …)`` as one transaction: all of it is kept, or nothing."""

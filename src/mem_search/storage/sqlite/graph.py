@@ -9,56 +9,11 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from mem_search.model.graph import CITES, GraphPart
+from mem_search.model.graph import ExportedGraph, GraphPart
 from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, SCANNED, Hub
-from mem_search.storage.sql.graph import TITLE, Graph, GraphExport
+from mem_search.storage.sql.graph import Graph, GraphExport
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.filters import FILTERS
-
-_TABLES: Final = (
-    "begin",
-    "create temp table within(id integer primary key)",
-    "create temp table tie(source, target, relation, strength, origin)",
-    "create temp table node(id primary key, degree integer) without rowid",
-)
-_TIES: Final = f"""
-    insert into tie select source, target, relation, max(strength), origin from (
-        select from_id as source, coalesce(to_id, key) as target, relation, strength, origin
-        from edges where from_id in (select id from within) and (to_id in (select id from within)
-            or to_id is null and relation = '{CITES}' and key >= 'url:' and key < 'url;')
-        union all select value ->> 0, value ->> 1, value ->> 2, value ->> 3, value ->> 4
-        from json_each(?1)
-    )
-    where ?2 = '[]' or relation in (select value from json_each(?2))
-    group by source, target, relation
-"""
-_NODES: Final = """
-    insert into node select id, count(*) from (
-        select source as id from tie union all select target from tie
-    ) group by id
-"""
-_LIMIT: Final = """
-    delete from node where id not in (
-        select id from node order by ?1 and typeof(id) = 'text', degree desc, id limit ?2
-    )
-"""
-_SHOWN: Final = """
-    from tie where source in (select id from node) and target in (select id from node)
-"""
-_READ_NODES: Final = f"""
-    select r.kind || ':' || r.id, {TITLE}, r.kind, r.created_at, r.url, n.degree
-    from node n join records r on r.id = n.id where typeof(n.id) = 'integer'
-    union all
-    select n.id, (select min(target) from edges where key = n.id), '', null,
-        (select min(target) from edges where key = n.id), n.degree
-    from node n where typeof(n.id) = 'text'
-"""
-_READ_EDGES: Final = f"""
-    select s.kind || ':' || s.id, coalesce(t.kind || ':' || t.id, e.target), relation, strength,
-        origin
-    from (select * {_SHOWN}) e
-    join records s on s.id = e.source left join records t on t.id = e.target
-"""
 
 
 def _members(connection: SqliteConnection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
@@ -98,12 +53,10 @@ class SqliteGraph(GraphExport):
     """Parts of the graph in a file."""
 
     where = staticmethod(FILTERS.where)
-    tables = _TABLES
-    nodes, limit, shown, read_nodes, read_edges = _NODES, _LIMIT, _SHOWN, _READ_NODES, _READ_EDGES
-    alone = "insert or ignore into node select id, 0 from within"
 
-    def _fill_ties(self, connection: SqliteConnection, part: GraphPart) -> None:
-        connection.execute(_TIES, (json.dumps(part.derived), json.dumps(part.relations)))
+    def _gathered(self, connection: SqliteConnection, part: GraphPart) -> ExportedGraph:
+        connection.execute("begin")  # from now on all is of one moment
+        return super()._gathered(connection, part)
 
     def _rows(self, connection: SqliteConnection, statement: str) -> Iterator[tuple[Any, ...]]:
         return connection.execute(statement)

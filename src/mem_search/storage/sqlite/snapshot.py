@@ -1,4 +1,4 @@
-"""Searches over SQLite: the port ``storage/ports/search`` for one file and one embedding model.
+"""Searches over SQLite: ``SearchStore`` for one file and one embedding model.
 
 A snapshot wraps the connection of a reading thread inside one transaction; the caches of records,
 passages and vectors belong to the store, and snapshots bring them up to date.
@@ -22,11 +22,10 @@ from mem_search.model import FacetName, Filters, Kind, Order
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, PassageColumns, RecordColumns, Values, Vectors
 from mem_search.model.statistics import Corpus
-from mem_search.storage.ports.search import SearchSnapshot, View
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.bm25 import CorpusCache
 from mem_search.storage.sql.indexing import waiting
-from mem_search.storage.sql.snapshot import Snapshot
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sqlite import column_blocks, damage, passage_map, record_columns
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.column_blocks import Block, Of, absent
@@ -39,6 +38,7 @@ from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
 from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.sqlite.words import SqliteVocabulary, WordList
+from mem_search.storage.store import View
 from mem_search.text import sketch
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import WordQuery
@@ -166,7 +166,7 @@ class SqliteSearchStore:
         self.vectors.close()
 
     async def passage_columns(self, passages: Numbers) -> PassageColumns:
-        """See ``ports.SearchStore``."""
+        """See ``SearchStore``."""
         known = self.passages.known
         last = int(passages.max(initial=0))
         if last >= len(known.records):
@@ -186,7 +186,7 @@ class SqliteSearchStore:
 
 
 @dataclass(slots=True)
-class SqliteSnapshot(Snapshot):
+class SqliteSnapshot(SearchSnapshot):
     """``SearchSnapshot`` inside one read transaction of ``connection``.
 
     ``changes``: the transaction sees at least so many changes of the store.
@@ -197,7 +197,7 @@ class SqliteSnapshot(Snapshot):
 
     _connection: SqliteConnection
     _chats: Collection[Kind]
-    _store: SqliteSearchStore
+    _caches: SqliteSearchStore
     _changes: int
     _columns: Columns | None = None
 
@@ -212,7 +212,7 @@ class SqliteSnapshot(Snapshot):
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None
     ) -> tuple[Numbers, Values]:
-        return self._store.postings.scores(self._connection, query, corpus, own)
+        return self._caches.postings.scores(self._connection, query, corpus, own)
 
     def _lessened(
         self, guessed: WordQuery, passages: Numbers, scores: Values, corpus: Corpus
@@ -221,26 +221,26 @@ class SqliteSnapshot(Snapshot):
         return bm25.lessened(passages, scores, *shares)
 
     def _matched(self, query: WordQuery) -> Numbers:
-        return self._store.postings.matched(self._connection, query)
+        return self._caches.postings.matched(self._connection, query)
 
     def _within(self, records: Numbers, filters: Filters) -> NDArray[np.bool_]:
         return passes(self._connection, self._all_columns(), filters, records)
 
     def _vocabulary(self) -> SqliteVocabulary:
-        return SqliteVocabulary(self._connection, self._store.words)
+        return SqliteVocabulary(self._connection, self._caches.words)
 
     # Vectors
 
     def passage_cosines(self, vector: Vectors, passages: Numbers) -> Values:
-        return self._store.vectors.cosines(self._connection, vector, passages)
+        return self._caches.vectors.cosines(self._connection, vector, passages)
 
     def passage_vectors(self, passages: Numbers) -> tuple[NDArray[np.intp], Vectors]:
-        return self._store.vectors.of_passages(self._connection, passages)
+        return self._caches.vectors.of_passages(self._connection, passages)
 
     def passages_within(self, filters: Filters) -> Numbers:
         columns = self._all_columns()
         (last,) = self._connection.execute("select coalesce(max(id), 0) from passages").fetchone()
-        owners = self._store.passages.up_to(self._connection, last).records
+        owners = self._caches.passages.up_to(self._connection, last).records
         known = np.where(owners < len(columns.kinds), owners, 0)
         return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
 
@@ -249,12 +249,9 @@ class SqliteSnapshot(Snapshot):
 
     def passage_columns(self, passages: Numbers) -> PassageColumns:
         last = int(passages.max(initial=0))
-        return self._store.passages.up_to(self._connection, last).of(passages)
+        return self._caches.passages.up_to(self._connection, last).of(passages)
 
     # Records
-
-    def corpus(self) -> Corpus:
-        return self._store.corpus.current(self._connection, self._changes)
 
     def columns(self, records: Numbers) -> RecordColumns:
         columns = self._all_columns()
@@ -284,7 +281,7 @@ class SqliteSnapshot(Snapshot):
 
     def successors(self, records: Numbers, filters: Filters) -> Mapping[int, tuple[int, ...]]:
         superseded = records[self._all_columns().successors[records] > 0]
-        return Snapshot.successors(self, superseded, filters)
+        return SearchSnapshot.successors(self, superseded, filters)
 
     def matching(self, filters: Filters) -> Numbers:
         return np.flatnonzero(mask_of(self._connection, self._all_columns(), filters))
@@ -295,12 +292,12 @@ class SqliteSnapshot(Snapshot):
         if not sort and (filters.metadata or filters.demand is not None):
             numbers = self._all_columns().by_date(self.matching(filters), order)
             return list(map(int, numbers[offset : offset + limit]))
-        return Snapshot.browse(self, filters, order, limit, offset, sort)
+        return SearchSnapshot.browse(self, filters, order, limit, offset, sort)
 
     def counts(self, filters: Filters) -> dict[str, int]:
         if filters.metadata or filters.demand is not None:
             return self._all_columns().counts(self.matching(filters))
-        return Snapshot.counts(self, filters)
+        return SearchSnapshot.counts(self, filters)
 
     def _dates(self, records: Numbers) -> Numbers:
         columns = self._all_columns()
@@ -318,5 +315,5 @@ class SqliteSnapshot(Snapshot):
 
     def _all_columns(self) -> Columns:
         if self._columns is None:
-            self._columns = self._store.records.current(self._connection)
+            self._columns = self._caches.records.current(self._connection)
         return self._columns

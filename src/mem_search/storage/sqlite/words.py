@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 
 from mem_search.model import SAMPLE
 from mem_search.patterns import pattern
-from mem_search.storage.ports.search import Counted
 from mem_search.storage.rules import bm25
-from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Vocabulary
+from mem_search.storage.sql.vocabulary import FILES, LAST, MAX_WORD_CHARS, Counted, Vocabulary
 from mem_search.text.query.parse import MAX_MEANT
 from mem_search.text.word_forms import folded
 from mem_search.text.words import (
