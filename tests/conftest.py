@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from drafts import in_memory
 from homes import Home, quick
-from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.store import SqliteStore
+from new_stores import migrate_by_copy
 from tiers import pytest_collection_modifyitems, pytest_runtest_call
 
 if TYPE_CHECKING:
@@ -59,12 +59,20 @@ def prepared_here() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def stores_are_copied() -> Iterator[None]:
+    """A new store in this process is a copy (``new_stores``)."""
+    from mem_search.storage.sqlite import database
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "migrate", migrate_by_copy)
+        yield
+
+
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
     """A new store in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    connection.execute("pragma foreign_keys = on")
-    migrate(connection)
+    connection = in_memory()
     yield connection
     connection.close()
 
