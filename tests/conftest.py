@@ -21,7 +21,7 @@ from drafts import in_memory
 from homes import Home, quick
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.store import SqliteStore
-from new_stores import migrate_by_copy
+from new_stores import migrate_by_copy, prepared_without_disk
 from tiers import pytest_collection_modifyitems, pytest_runtest_call
 
 if TYPE_CHECKING:
@@ -62,11 +62,12 @@ def prepared_here() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def stores_are_copied() -> Iterator[None]:
-    """A new store in this process is a copy (``new_stores``)."""
+    """A new store in this process is a copy, and no write waits for the disk (``new_stores``)."""
     from mem_search.storage.sqlite import database
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "migrate", migrate_by_copy)
+        patch.setattr(database, "prepared", prepared_without_disk)
         yield
 
 

@@ -11,11 +11,12 @@ import sqlite3
 import threading
 import uuid
 from functools import cache
+from typing import Any
 
 from mem_search.storage.rules.identities import KEY_BYTES
 from mem_search.storage.sql.migrations import Schema
 from mem_search.storage.sqlite import migrations
-from mem_search.storage.sqlite.connection import SqliteConnection
+from mem_search.storage.sqlite.connection import SqliteConnection, prepared
 from mem_search.storage.sqlite.migrations import migrate
 
 _COPYING = threading.Lock()
@@ -40,3 +41,10 @@ def migrate_by_copy(connection: SqliteConnection) -> None:
         connection.execute("update tombstone_keys set key = ?", (secrets.token_bytes(KEY_BYTES),))
         connection.commit()
     migrate(connection)
+
+
+def prepared_without_disk(*of: Any, **options: Any) -> SqliteConnection:
+    """As ``prepared``, and nothing waits for the disk: processes are killed here, no machine is."""
+    connection = prepared(*of, **options)
+    connection.execute("pragma synchronous = off")
+    return connection
