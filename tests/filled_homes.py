@@ -1,4 +1,4 @@
-"""Homes that are filled once and then copied: to take records in costs more than to open a store."""
+"""Homes that are filled once and then copied: taking records in costs more than opening a store."""
 
 from __future__ import annotations
 
