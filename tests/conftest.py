@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from drafts import in_memory
 from homes import Home, quick
-from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.store import SqliteStore
+from new_stores import migrate_by_copy, prepared_without_disk
 from tiers import pytest_collection_modifyitems, pytest_runtest_call
 
 if TYPE_CHECKING:
+    from filled_homes import FilledHomes
     from mem_search.wiring import Runtime
 
 __all__ = ["pytest_collection_modifyitems", "pytest_runtest_call"]  # hooks of tiers.py
@@ -59,12 +60,21 @@ def prepared_here() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def stores_are_copied() -> Iterator[None]:
+    """A new store in this process is a copy, and no write waits for the disk (``new_stores``)."""
+    from mem_search.storage.sqlite import database
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "migrate", migrate_by_copy)
+        patch.setattr(database, "prepared", prepared_without_disk)
+        yield
+
+
 @pytest.fixture
 def connection() -> Iterator[sqlite3.Connection]:
     """A new store in memory."""
-    connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
-    connection.execute("pragma foreign_keys = on")
-    migrate(connection)
+    connection = in_memory()
     yield connection
     connection.close()
 
@@ -83,23 +93,44 @@ def store(database: Database) -> SqliteStore:
     return SqliteStore(database)
 
 
+@pytest.fixture(scope="session")
+def filled_homes(tmp_path_factory: pytest.TempPathFactory) -> FilledHomes:
+    from filled_homes import FilledHomes
+
+    return FilledHomes(tmp_path_factory.mktemp("filled"))
+
+
 @pytest.fixture
-async def runtime(tmp_path: Path) -> AsyncIterator[Runtime]:
+async def runtime(
+    tmp_path: Path, request: pytest.FixtureRequest, filled_homes: FilledHomes
+) -> AsyncIterator[Runtime]:
     """A whole runtime with the hashing embedder and without Chroma, empty."""
     # Imported here: tests of single parts need not load, or wait for, the whole.
+    from filled_homes import begun
     from mem_search.wiring import open_runtime
-    from runtimes import small
+    from runtimes import fill, small
 
-    async with open_runtime(small(tmp_path / "home")) as runtime:
+    settings = small(tmp_path / "home")
+    if "filled" in request.fixturenames and not settings.store:
+        module = request.module
+        await filled_homes.copy(
+            module.__name__, lambda made: fill(made, *module.STORED), settings.home
+        )
+    async with open_runtime(settings) as runtime:
+        if settings.home in filled_homes.copied:
+            await begun()
         yield runtime
 
 
 @pytest.fixture
-async def filled(runtime: Runtime, request: pytest.FixtureRequest) -> Runtime:
+async def filled(
+    runtime: Runtime, request: pytest.FixtureRequest, filled_homes: FilledHomes
+) -> Runtime:
     """A whole runtime that has taken in the drafts ``STORED``."""
     from runtimes import fill
 
-    await fill(runtime, *request.module.STORED)
+    if runtime.settings.home not in filled_homes.copied:
+        await fill(runtime, *request.module.STORED)
     return runtime
 
 

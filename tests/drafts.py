@@ -12,12 +12,12 @@ from mem_search.storage.rules.bm25 import CorpusCache
 from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.migrations import migrate
 from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.snapshot import SqliteSearchStore
 from mem_search.storage.sqlite.vectors import VectorRows
 from mem_search.storage.store import Store
+from new_stores import migrate_by_copy
 
 
 def draft(source_id: str, text: str = "some words", **fields: Any) -> Draft:
@@ -36,7 +36,7 @@ def in_memory() -> sqlite3.Connection:
     """A new store in memory, for a test that needs several; the caller closes it."""
     connection = sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
     connection.execute("pragma foreign_keys = on")
-    migrate(connection)
+    migrate_by_copy(connection)
     return connection
 
 

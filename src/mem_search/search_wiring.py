@@ -200,6 +200,9 @@ class Tasks:
             try:
                 return await work()
             except Exception:
+                if (task := asyncio.current_task()) and task.cancelling():
+                    log.exception("%s failed when it was ended", name)
+                    return None  # who closes waits for it: it is not begun again
                 if time.monotonic() - began > GOOD_SECONDS:
                     pause = FIRST_PAUSE
                 log.exception("%s failed, and is begun again in %g s", name, pause)

@@ -1,7 +1,7 @@
 """Every command in odd places: one line that says what is wrong, and never a traceback.
 
 One process runs them all, each in a child of its own: starting an interpreter for each would take
-longer than all of them.
+longer than all of them. It is in the odd place when it imports what they share.
 """
 
 from __future__ import annotations
@@ -25,9 +25,21 @@ NEVER_ENDS = {("worker", "run")}
 """Being the worker; ``worker start`` shows what it says."""
 
 RUN_EACH = """
-import contextlib, io, json, os, sys, tempfile
+import json, os, sys, tempfile
+from functools import cache
+
+place = json.loads(sys.argv[2])
+os.chdir(place["folder"])
+if place["is_gone"]:
+    os.rmdir(place["folder"])
+
+import typer.main
 import mem_search.__main__ as program
+import mem_search.daemon.control
 from mem_search.cli import app, fast_path
+
+typer.main.get_command = cache(typer.main.get_command)
+typer.main.get_command(app.app)
 
 def said(argv):
     with tempfile.TemporaryFile("w+", dir="/tmp") as out:
@@ -48,10 +60,6 @@ def said(argv):
         out.seek(0)
         return code, out.read()
 
-place = json.loads(sys.argv[2])
-os.chdir(place["folder"])
-if place["is_gone"]:
-    os.rmdir(place["folder"])
 print(json.dumps([[argv, *said(argv)] for argv in json.loads(sys.argv[1])]))
 """
 

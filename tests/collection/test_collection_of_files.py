@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,11 +19,37 @@ from collected_pages import PAGES
 from collected_pdfs import PDFS
 
 from mem_search import sources
+from mem_search.extractors.extraction import Extractions
 from mem_search.model import Location
 from mem_search.model.ingest import unread_of
+from mem_search.sources import evernote, files
+from mem_search.sources.mail import attachments
 from ocr_programs import install_nothing
 
 CASES: tuple[Case, ...] = (*OFFICE, *OLD_OFFICE, *PDFS, *PAGES, *MAIL, *CHATS, *NOTES, *PACKED)
+
+
+class SharedExtractions(Extractions):
+    """Processes that outlast a reading, until ``end``."""
+
+    def close(self) -> None:
+        """Nothing: the next case reads on."""
+
+    def end(self) -> None:
+        super().close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_reading_of_all() -> Iterator[None]:
+    """The processes read one case after the other, as they do the files of one folder: to start
+    one takes ten times what it reads.
+    """
+    shared = SharedExtractions()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (files, attachments, evernote):
+            patch.setattr(module, "Extractions", lambda *_: shared)
+        yield
+    shared.end()
 
 
 def read(folder: Path) -> tuple[list[str], list[str]]:

@@ -14,10 +14,12 @@ from described import Watcher
 from http_worker import RECORDS, TOKEN, Client, Get, lifecycle_of, viewer_of
 
 import chosen_store
+from filled_homes import FilledHomes, begun
 from mem_search.features.webhooks.service import webhook_secret
 from mem_search.http.core.app import build_app
 from mem_search.model import Location
 from mem_search.settings import Settings
+from mem_search.wiring import Runtime
 from runtimes import fill, settled
 from webhook_receiver import Receiver, receiving
 
@@ -38,33 +40,55 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def empty(settings: Settings) -> AsyncIterator[Client]:
+async def empty(
+    settings: Settings, request: pytest.FixtureRequest, filled_homes: FilledHomes
+) -> AsyncIterator[Client]:
     """A worker that has nothing stored; every reply of it is held against the OpenAPI document."""
+    if not settings.store:
+        if "client" in request.fixturenames:
+            await filled_homes.copy("records", take_records, settings.home)
+        elif "filled" in request.fixturenames:
+            module = request.module
+            await filled_homes.copy(
+                module.__name__, lambda made: fill(made, *module.STORED), settings.home
+            )
     app = build_app(settings)
     watcher = Watcher(app)
     client = TestClient(TestServer(app))
     async with client:
         await lifecycle_of(client).ready()
+        if settings.home in filled_homes.copied:
+            await begun()
         yield client
     assert not watcher.faults
 
 
-@pytest.fixture
-async def client(empty: Client, tmp_path: Path) -> Client:
-    """A worker that has stored and embedded ``RECORDS``."""
-    file = tmp_path / "records.jsonl"
+async def take_records(runtime: Runtime) -> None:
+    """Store and embed ``RECORDS``."""
+    file = runtime.settings.home.parent / "records.jsonl"
     file.write_text("".join(json.dumps(record) + "\n" for record in RECORDS), "utf-8")
-    runtime = lifecycle_of(empty).runtime
     taken = await runtime.ingest.reader.read(Location("jsonl", str(file)))
     assert taken.new == len(RECORDS)
     await settled(runtime)  # until then one search may know more vectors than the one before
+
+
+@pytest.fixture
+async def client(empty: Client, filled_homes: FilledHomes) -> Client:
+    """A worker that has stored and embedded ``RECORDS``."""
+    runtime = lifecycle_of(empty).runtime
+    if runtime.settings.home not in filled_homes.copied:
+        await take_records(runtime)
     return empty
 
 
 @pytest.fixture
-async def filled(empty: Client, request: pytest.FixtureRequest) -> Client:
+async def filled(
+    empty: Client, request: pytest.FixtureRequest, filled_homes: FilledHomes
+) -> Client:
     """A worker that has taken in the drafts ``STORED`` of the test's module."""
-    await fill(lifecycle_of(empty).runtime, *request.module.STORED)
+    runtime = lifecycle_of(empty).runtime
+    if runtime.settings.home not in filled_homes.copied:
+        await fill(runtime, *request.module.STORED)
     return empty
 
 

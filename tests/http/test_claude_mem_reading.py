@@ -11,8 +11,9 @@ import pytest
 from claude_mem_client import BUN, NODE, SESSION, send
 from http_worker import Client, Get, lifecycle_of
 
+from mem_search.errors import ModelUnavailable
 from mem_search.model import Filters, Location
-from patience import PATIENCE
+from patience import PATIENCE, comes_true
 
 TOPICS = ("workflow", "search_params", "examples")
 
@@ -129,13 +130,21 @@ async def test_the_state_of_the_worker_has_no_key_and_no_path(client: Client, ge
     assert "mem-search" in await explained.text()
 
 
-async def test_what_does_not_work_is_named_with_the_next_step(client: Client) -> None:
-    errors = lifecycle_of(client).runtime.ingest.indexer.errors
-    errors["embed"] = "the model file is damaged"
+async def test_what_does_not_work_is_named_with_the_next_step(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    indexer = lifecycle_of(client).runtime.ingest.indexer
+
+    async def damaged() -> int:
+        raise ModelUnavailable("the model file is damaged")
+
+    monkeypatch.setattr(indexer, "embed_some", damaged)
+    indexer.wake()
+    await comes_true(lambda: indexer.error)
     health = await got(client, "/api/settings/dependency-health")
     assert health["degraded"] is True
     (lacking,) = health["statuses"]
-    assert (lacking["dependency"], lacking["message"]) == ("embedder", errors["embed"])
+    assert (lacking["dependency"], lacking["message"]) == ("embedder", "the model file is damaged")
     assert lacking["kind"] == "vector_search_unavailable"
     assert "mem-search doctor" in lacking["remediation"]
 

@@ -42,6 +42,27 @@ async def test_background_work_that_a_bug_has_ended_is_begun_again(
     assert caplog.text.count("work failed, and is begun again") == 2
 
 
+async def test_what_fails_when_it_is_ended_is_not_begun_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    begun: list[int] = []
+    waits = asyncio.Event()
+
+    async def work() -> None:
+        begun.append(1)
+        try:
+            waits.set()
+            await asyncio.Event().wait()
+        finally:
+            raise KeyError("a bug in its end")
+
+    async with search_wiring.background_tasks() as tasks:
+        tasks.start("work", work)
+        await waits.wait()
+    assert len(begun) == 1
+    assert "work failed when it was ended" in caplog.text
+
+
 async def test_a_scheduler_goes_on_after_a_bug(caplog: pytest.LogCaptureFixture) -> None:
     done: list[int] = []
     ended = asyncio.Event()

@@ -307,6 +307,7 @@ GIVEN = draft(
     title="scan 4",
     metadata={"total_amount": 12, "due_date": "2026-02-01"},
 )
+STORED = (*DRAFTS, INVOICE, GIVEN)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "vector", "hybrid"])
@@ -327,10 +328,9 @@ GIVEN = draft(
     ],
 )
 async def test_what_a_document_states_is_filtered_by_in_every_leg(
-    runtime: Runtime, mode: Mode, query: str, found: str
+    filled: Runtime, mode: Mode, query: str, found: str
 ) -> None:
-    await fill(runtime, *DRAFTS, INVOICE, GIVEN)
-    page = await runtime.search.service.search(SearchRequest(query, mode=mode), "test")
+    page = await filled.search.service.search(SearchRequest(query, mode=mode), "test")
     assert {result.record.source_id for result in page.results} == set(found.split())
 
 
@@ -349,9 +349,8 @@ async def test_a_day_without_a_time_is_that_day_in_every_time_zone(
 
 
 async def test_each_comparison_of_a_parameter_holds_and_other_values_are_alternatives(
-    runtime: Runtime,
+    filled: Runtime,
 ) -> None:
-    await fill(runtime, *DRAFTS, INVOICE, GIVEN)
     for where, found in (
         ({"amount": (">50", "<100")}, "invoice page"),
         ({"amount": (">50,<90",)}, "page"),
@@ -359,7 +358,7 @@ async def test_each_comparison_of_a_parameter_holds_and_other_values_are_alterna
         ({"due_date": ("<2026-01-15",)}, "fix invoice mail"),
         ({"vendor": ("quay,other",)}, "given invoice"),
     ):
-        page = await runtime.search.service.search(SearchRequest("", where=where), "test")
+        page = await filled.search.service.search(SearchRequest("", where=where), "test")
         assert {result.record.source_id for result in page.results} == set(found.split()), where
     with pytest.raises(InputError, match="is not a number"):
-        await runtime.search.service.search(SearchRequest("", where={"amount": ("much",)}), "test")
+        await filled.search.service.search(SearchRequest("", where={"amount": ("much",)}), "test")

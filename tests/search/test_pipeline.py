@@ -62,6 +62,9 @@ def mixed(count: int) -> list[Draft]:
     ]
 
 
+STORED = mixed(150)
+
+
 def numbers(page: SearchPage) -> list[int]:
     return [result.record.number for result in page.results]
 
@@ -212,16 +215,15 @@ async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
 )
 @pytest.mark.parametrize("mode", MODES)
 async def test_a_filter_loses_no_match_and_lets_nothing_else_through(
-    runtime: Runtime, filters: Filters, mode: Mode
+    filled: Runtime, filters: Filters, mode: Mode
 ) -> None:
-    await fill(runtime, *mixed(150))
-    passing = await runtime.store.database.read(
+    passing = await filled.store.database.read(
         lambda c: records.browse(c, SQL.where(c, filters), "relevance", 999, 0)
     )
-    everything = await runtime.search.pipeline.search(
+    everything = await filled.search.pipeline.search(
         SearchRequest("shared delta", mode=mode, limit=150, include_weaker=True)
     )
-    page = await runtime.search.pipeline.search(
+    page = await filled.search.pipeline.search(
         SearchRequest("shared delta", filters, mode, limit=150, include_weaker=True)
     )
     assert set(numbers(page)) == set(numbers(everything)) & set(passing)

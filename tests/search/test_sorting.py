@@ -14,7 +14,7 @@ from mem_search.wiring import Runtime
 from runtimes import fill
 
 CHANCE = random.Random(7)
-MANY = [
+STORED = [
     drafts.draft(
         f"m{n}",
         f"apples and pears, case {n}" + " apples" * (n % 7),
@@ -62,13 +62,12 @@ SORTS = (
 @pytest.mark.parametrize("sort", SORTS)
 @pytest.mark.parametrize("text", ["apples", "", "kind:note", "apples OR kind:note"])
 async def test_all_that_is_found_is_in_the_order_of_the_fields(
-    runtime: Runtime, text: str, sort: tuple[str, ...]
+    filled: Runtime, text: str, sort: tuple[str, ...]
 ) -> None:
-    await fill(runtime, *MANY)
     filters = Filters(source="test")
     seen: list[Record] = []
     for offset in range(0, 450, 150):  # pages follow each other
-        page = await ask(runtime, text, *sort, limit=150, offset=offset, filters=filters)
+        page = await ask(filled, text, *sort, limit=150, offset=offset, filters=filters)
         seen += [result.record for result in page.results]
     assert len({record.number for record in seen}) == page.total == len(seen) > 100
     shuffled = sorted(seen, key=lambda record: record.source_id)
@@ -77,7 +76,7 @@ async def test_all_that_is_found_is_in_the_order_of_the_fields(
 
 
 async def test_relevance_decides_between_equals_and_is_a_field_too(runtime: Runtime) -> None:
-    await fill(runtime, *MANY[:60])
+    await fill(runtime, *STORED[:60])
     ranked = await runtime.search.pipeline.search(SearchRequest("apples", fold=False, limit=60))
     by_kind = await ask(runtime, "apples", "kind", limit=60)
     best = {result.record.number: place for place, result in enumerate(ranked.results)}
@@ -99,7 +98,7 @@ async def test_relevance_decides_between_equals_and_is_a_field_too(runtime: Runt
 async def test_the_first_of_each_kind_are_kept_in_the_order_of_the_fields(
     runtime: Runtime, text: str
 ) -> None:
-    await fill(runtime, *MANY[:90])
+    await fill(runtime, *STORED[:90])
     page = await ask(runtime, text, "-created_at", "number", limit_per_kind=2, limit=50)
     whole = await ask(runtime, text, "-created_at", "number", limit=100)
     wanted = []

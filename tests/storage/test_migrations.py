@@ -6,6 +6,7 @@ How a store is copied before an upgrade is in ``test_upgrade_copy.py``.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from uuid import uuid4
@@ -24,6 +25,7 @@ from mem_search.storage.sql import moving
 from mem_search.storage.sqlite import migrations as sqlite
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
+from new_stores import migrate_by_copy
 from postgres_server import server
 
 DEVELOPMENT = r"development version.*leaves as it is; mem-search export"
@@ -55,6 +57,25 @@ def of_development(file: Path) -> bytes:
         connection.execute("insert into records values(1, 'kept')")
         connection.commit()
     return file.read_bytes()
+
+
+@pytest.mark.parametrize("migrate", [sqlite.migrate, migrate_by_copy])
+def test_each_new_store_has_an_id_and_a_key_of_its_own(
+    migrate: Callable[[SqliteConnection], None],
+) -> None:
+    """Also as a copy, which is otherwise what ``migrate`` makes."""
+    values, schemas = set[object](), []
+    for making in (migrate, migrate, sqlite.migrate):
+        with closing(
+            sqlite3.connect(":memory:", isolation_level=None, factory=SqliteConnection)
+        ) as made:
+            making(made)
+            values.update(made.column("select value from meta where key = 'store_id'"))
+            values.update(made.column("select key from tombstone_keys"))
+            schemas.append(made.column("select type || name || sql from sqlite_master"))
+            assert not sqlite.missing(made)
+    assert len(values) == 6
+    assert schemas == [schemas[-1]] * 3
 
 
 async def test_all_migrations_are_applied_or_none(

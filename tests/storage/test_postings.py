@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+import shutil
 import sqlite3
 import stat
 import sys
@@ -234,14 +236,28 @@ async def test_a_forgetting_waits_for_room_to_write_the_file(
     assert await ask(database, Postings(database)) == [2]
 
 
+@pytest.fixture(scope="module")
+def twenty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store of twenty records and of the file with its lists."""
+    folder = tmp_path_factory.mktemp("twenty")
+
+    async def fill() -> None:
+        database = await Database.open(folder / "mem-search.db")
+        await database.write(store, *(drafts.draft(str(n), f"token auth {n}") for n in range(20)))
+        await Postings(database).keep_up()
+        await database.close()
+
+    asyncio.run(fill())
+    return folder
+
+
 @settings(max_examples=150)
 @given(place=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255), cut=st.booleans())
 async def test_a_damaged_file_gives_no_wrong_score_and_is_made_again(
-    tmp_path_factory: pytest.TempPathFactory, place: float, flip: int, cut: bool
+    tmp_path_factory: pytest.TempPathFactory, twenty: Path, place: float, flip: int, cut: bool
 ) -> None:
-    database = await Database.open(tmp_path_factory.mktemp("store") / "mem-search.db")
-    await database.write(store, *(drafts.draft(str(n), f"token auth {n}") for n in range(20)))
-    await Postings(database).keep_up()
+    home = await asyncio.to_thread(shutil.copytree, twenty, tmp_path_factory.mktemp("x") / "home")
+    database = await Database.open(home / "mem-search.db")
     known = Postings(database)
     content = bytearray(known.file.read_bytes())
     at = int(place * len(content))
