@@ -3,9 +3,8 @@
 In a small store all vectors are compared, which is exact and takes less time than any index; now
 and then the index is asked beside, to see whether it finds as much (ADR 0051). In a larger one the
 index is asked without a filter and its hits are grouped by kind afterwards; a filter is applied to
-more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking the
-stored vectors are scored exactly instead, so that no filter loses a match. What such a scan costs
-grows with the number of passages, not with what the filter says (ADR 0013).
+more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking all
+that pass are compared, so that no filter loses a match; its cost grows with them (ADR 0013).
 """
 
 from __future__ import annotations

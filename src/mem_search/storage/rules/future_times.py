@@ -13,21 +13,21 @@ from typing import Final
 SKEW_MS: Final = 60_000
 """Clocks of the workers of one store may differ by so much."""
 
-MAX_PAUSE_MS_CHARS: Final = 8 * 3_600_000
+MAX_PAUSE_MS: Final = 8 * 3_600_000
 """More than the longest pause before a message is sent again (``features.webhooks``)."""
 
-MAX_LINK_S_CHARS: Final = 120
+MAX_LINK_SECONDS: Final = 120
 """Seconds that a link which logs a browser in may be used (``http.access.browser_sessions``)."""
 
 _DAY_MS: Final = 86_400_000
 
 STATEMENTS: Final = (
     f"delete from granted_requests where at > {{now}} + {SKEW_MS}",
-    f"delete from login_links where ends > {{now}} / 1000 + {MAX_LINK_S_CHARS + SKEW_MS // 1000}",
+    f"delete from login_links where ends > {{now}} / 1000 + {MAX_LINK_SECONDS + SKEW_MS // 1000}",
     # Found once more at most: what was told is known.
     f"update saved_searches set since = {{now}} - {_DAY_MS} where since > {{now}} + {SKEW_MS}",
     "update webhook_deliveries set next_at = {now} where state = 'pending'"
-    f" and next_at > {{now}} + {MAX_PAUSE_MS_CHARS}",
+    f" and next_at > {{now}} + {MAX_PAUSE_MS}",
     # In their order, and before those that come now.
     "update jobs set created_at = {now} - 1 - (select count(*) from jobs j where"
     " j.state in ('queued', 'running') and j.created_at > jobs.created_at)"

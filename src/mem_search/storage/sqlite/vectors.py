@@ -80,11 +80,10 @@ def save(
 ) -> None:
     """Store the vectors of passages that still exist."""
     # In order, because the newest passages come first, and keys that fall split the pages badly.
-    rows = sorted(pack(entries, vectors))
     connection.executemany(
         "insert or replace into vectors(entry_id, model_id, vector)"
         " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
-        [(entry, model, stored) for entry, stored in rows],
+        [(entry, model, stored) for entry, stored in sorted(pack(entries, vectors))],
     )
 
 
