@@ -149,6 +149,19 @@ async def test_what_is_much_is_read_behind_the_searches(
     await searching.postings.close()
 
 
+async def test_a_start_does_not_read_again_what_an_import_has_written(
+    database: Database, lists: Postings
+) -> None:
+    await database.write(store, drafts.draft("a", "token"))
+    await lists.keep_up()
+    imported = [drafts.draft(f"new {n}", "token") for n in range(1000)]
+    await database.write(store, *imported)
+    await lists.keep_up()
+    found = await database.read(Postings(database).current)
+    assert found is not None
+    assert found.changed == 0
+
+
 async def test_a_file_is_made_where_much_is_not_in_it(database: Database, lists: Postings) -> None:
     await database.write(store, *(drafts.draft(str(n), f"token {n}") for n in range(20)))
     await lists.keep_up()

@@ -243,7 +243,8 @@ class Database:
         try:
             return await asyncio.shield(running)
         except asyncio.CancelledError:
-            reading.interrupt()
+            with suppress(sqlite3.ProgrammingError):  # its thread has just closed it
+                reading.interrupt()
             await asyncio.wait([running])
             running.exception()  # it was interrupted
             raise

@@ -43,8 +43,11 @@ MAX_AT_ONCE: Final = 50
 """Passages written since that a search reads itself, in some milliseconds; more are read behind
 the searches, and FTS5 answers meanwhile."""
 
-MIN_CHANGED: Final = 4096
+MIN_CHANGED: Final = 512
 """Passages that the file has not as they are, from which on it is made anew."""
+
+_MAX_READ: Final = 4096
+"""Passages that are read at most to bring the lists up to date; all are made as quickly."""
 
 _SHARE: Final = 1 / 8
 """Of the passages of a large store, from which on it is."""
@@ -245,7 +248,7 @@ class Postings:
             known = self._lists or self._opened(connection)
         try:
             if known is not None and known.revision < newest_write(connection):
-                most = max(MIN_CHANGED, len(known.home) // 4)  # else all is made as quickly
+                most = max(_MAX_READ, len(known.home) // 4)
                 known = known.followed(connection, self.passage_map, most)
             if known is not None and known.changed < max(least, share * len(known.home)):
                 with self._changing:

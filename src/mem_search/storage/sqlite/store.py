@@ -170,7 +170,7 @@ class SqliteStore(Store):
 
     async def rest(self) -> None:
         await self._store_columns(_MIN_WRITES)
-        await self.postings.keep_up(_MIN_WRITES)
+        await self.postings.keep_up()
         await asyncio.to_thread(self.database.unmap)
         self.postings.rest()
         for search in self._searches:
