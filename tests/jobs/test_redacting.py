@@ -149,7 +149,7 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
         patched.setattr(prepare, "edges_of", lambda *_, **__: ())
-        patched.setattr(shared_phrases, "kept", lambda _: ())
+        patched.setattr(shared_phrases, "sampled_phrases", lambda _: ())
         batch = prepared(*drafts)
     await store.ingest.store_batch(Location("test", "/there"), batch, followed=False)
     await store.redacting.note_rules("of an older version")
@@ -181,7 +181,7 @@ async def test_words_of_an_older_version_are_put_into_the_index_in_the_forms_of_
     )
     store = await SqliteStore.open(home / "mem-search.db")
     with monkeypatch.context() as patched:
-        patched.setattr(words, "parts", lambda _: "")
+        patched.setattr(words, "extra_terms", lambda _: "")
         patched.setattr(stems, "language_of", lambda _: "")
         patched.setattr(prepare, "has_forms", lambda _: False)
         patched.setattr(prepare, "seen", lambda text: text)

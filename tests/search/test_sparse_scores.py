@@ -13,6 +13,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -67,6 +68,38 @@ async def test_a_store_from_before_fills_itself(tmp_path: Path) -> None:
     async with open_runtime(small(tmp_path / "home", sparse=True)) as runtime:
         await filled(runtime)
         assert sparse_leg(await asked(runtime, "walking by the canal")) is not None
+
+
+async def test_vectors_that_are_dropped_during_a_look_are_made_again(tmp_path: Path) -> None:
+    async with open_runtime(small(tmp_path / "home", sparse=True, store="")) as runtime:
+        await fill(runtime, *STORED)
+        await filled(runtime)
+    async with open_runtime(
+        small(tmp_path / "home", sparse=True, store=""), background=False
+    ) as runtime:
+        filling = runtime.ingest.filling
+        stored = filling._store
+        looks = 0
+
+        async def without_sparse(*asked: object) -> object:
+            nonlocal looks
+            seen = await stored.without_sparse(*asked)  # type: ignore[arg-type]
+            looks += 1
+            if looks == 1:
+                await runtime.store.database.write(  # type: ignore[attr-defined]
+                    lambda c: c.execute("delete from sparse_vectors where passage_id = 1")
+                )
+                filling.begin_again()
+            return seen
+
+        filling._store = SimpleNamespace(  # type: ignore[assignment]
+            without_sparse=without_sparse,
+            many_wait=stored.many_wait,
+            add_sparse=stored.add_sparse,
+            sparse_counts=stored.sparse_counts,
+        )
+        await filling._fill(BundledSparse())
+        assert await filling.counts() == (3, 3)
 
 
 async def test_what_is_forgotten_has_no_vector(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ class SparseFilling:
         self._kinds = ([each for each in traits.sparse if each not in in_session], in_session)
         self._more = asyncio.Event()
         self._after = 0
+        self._rounds = 0
         self.error = ""
         """Why the last step failed; empty when it succeeded."""
 
@@ -59,6 +60,7 @@ class SparseFilling:
     def begin_again(self) -> None:
         """Vectors may have been dropped."""
         self._after = 0
+        self._rounds += 1
         self.wake()
 
     async def run(self) -> None:
@@ -82,14 +84,14 @@ class SparseFilling:
         """Make those that are missing; after so many seconds there may be more to do."""
         loop = asyncio.get_running_loop()
         while not await self._store.many_wait("embed", 1):
-            before = self._after
-            after, waiting = await self._store.without_sparse(*self._kinds, before, BATCH)
+            round_ = self._rounds
+            after, waiting = await self._store.without_sparse(*self._kinds, self._after, BATCH)
             if after is None:
                 return None
             if waiting:
                 vectors = await loop.run_in_executor(self._executor, _vectors, model, waiting)
                 await self._store.add_sparse(vectors)
-            if self._after == before:  # not begun again meanwhile
+            if self._rounds == round_:  # not begun again meanwhile
                 self._after = after
         return LOOK_SECONDS
 
