@@ -276,8 +276,8 @@ def limit(what: int, most: int) -> None:
 def _named(place: str) -> Callable[[Any], object]:
     """What ``module:name`` names: a function, or an object of the class."""
     module, _, name = place.partition(":")
-    found = getattr(import_module(module), name)
-    work: Callable[[Any], object] = found() if isinstance(found, type) else found
+    named = getattr(import_module(module), name)
+    work: Callable[[Any], object] = named() if isinstance(named, type) else named
     return work
 
 

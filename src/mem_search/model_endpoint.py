@@ -252,5 +252,5 @@ def _openai(said: Any) -> Answer:
 def _anthropic(said: Any) -> Answer:
     usage = said.get("usage") or {}
     tokens = int(usage.get("input_tokens") or 0) + int(usage.get("output_tokens") or 0)
-    found = [each["input"] for each in said["content"] if each.get("type") == "tool_use"]
-    return Answer(found[0], tokens)
+    inputs = [each["input"] for each in said["content"] if each.get("type") == "tool_use"]
+    return Answer(inputs[0], tokens)

@@ -195,10 +195,10 @@ class CheckedResolver(AbstractResolver):
     ) -> list[ResolveResult]:
         """The addresses to connect to. Raises RefusedReceiver, or OSError for an unknown name."""
         near = is_allowed(host, port, self._allowed)
-        found = [ip_address(text) for text in await self._lookup(host, port)]
-        if not found:
+        addresses = [ip_address(text) for text in await self._lookup(host, port)]
+        if not addresses:
             raise OSError(f"{host} has no address")
-        for address in found:
+        for address in addresses:
             _judge(host, port, address, near, self._refused)
         return [
             ResolveResult(
@@ -209,7 +209,7 @@ class CheckedResolver(AbstractResolver):
                 proto=socket.IPPROTO_TCP,
                 flags=socket.AI_NUMERICHOST | socket.AI_NUMERICSERV,
             )
-            for address in found
+            for address in addresses
         ]
 
     async def close(self) -> None:

@@ -215,11 +215,11 @@ _SETTING = pattern(
 
 def parse_setting(text: str) -> tuple[str, str, str] | None:
     """(shape, model, URL) of a setting; None where it is none."""
-    found = _SETTING.fullmatch(text)
-    if found is None or not (found["model"] or found["shape"] == "tei"):
+    parts = _SETTING.fullmatch(text)
+    if parts is None or not (parts["model"] or parts["shape"] == "tei"):
         return None
-    url = found["url"] or SHAPES[found["shape"]].url
-    return (found["shape"], found["model"] or "", url) if url else None
+    url = parts["url"] or SHAPES[parts["shape"]].url
+    return (parts["shape"], parts["model"] or "", url) if url else None
 
 
 class EndpointReranker:

@@ -241,10 +241,10 @@ async def _demand_of(runtime: Runtime, name: str, now: datetime) -> Demand:
         saved = await runtime.research.saved_searches.get(name.removeprefix(SAVED))
         request = replace(load(saved.request), asked_at=now)
         return Condition(name, (await runtime.search.pipeline.selection(request),))
-    found = await runtime.store.scopes.get(name)
-    if found is None:
+    scope = await runtime.store.scopes.get(name)
+    if scope is None:
         raise NotFound(name)
-    return demand_of(found.filter, now, installed_kinds())
+    return demand_of(scope.filter, now, installed_kinds())
 
 
 async def within_scope(runtime: Runtime, name: str, now: datetime) -> Runtime:

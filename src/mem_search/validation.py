@@ -67,10 +67,10 @@ def moment(value: object, info: ValidationInfo, *, end: bool = False) -> int:
         )
     _, tz = clock_of(info)
     with input_errors_as_invalid():
-        found, is_whole = dates.read_moment(value, tz, end=end)
+        ms, is_whole = dates.read_moment(value, tz, end=end)
     if not is_whole:
-        note_reading(info, found, tz)
-    return found
+        note_reading(info, ms, tz)
+    return ms
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -102,13 +102,13 @@ def as_meant(model: type[BaseModel], sent: Any, absent: Collection[object] = (No
 @cache
 def _optional(model: type[BaseModel]) -> frozenset[str]:
     """All names of the fields that have a default."""
-    found = set[str]()
+    names = set[str]()
     for name, field in model.model_fields.items():
         also = field.validation_alias
         words = also.choices if isinstance(also, AliasChoices) else [field.alias or name]
         if not field.is_required():
-            found |= {name, *map(str, words)}
-    return frozenset(found)
+            names |= {name, *map(str, words)}
+    return frozenset(names)
 
 
 def whole(value: Any) -> Any:

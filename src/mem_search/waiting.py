@@ -48,12 +48,12 @@ class Lane:
 
     def call(self, work: Callable[..., T], *args: Any, seconds: float, otherwise: T) -> T:
         """What ``work`` returns; ``otherwise`` after ``seconds``, or while all threads wait."""
-        if (found := self._started((work, *args), seconds)) is None:
+        if (future := self._started((work, *args), seconds)) is None:
             return otherwise
         try:
-            value: T = found.result(seconds)
+            value: T = future.result(seconds)
         except NotInTime:
-            self._give_up(found, (work, *args))
+            self._give_up(future, (work, *args))
             return otherwise
         return value
 
@@ -61,13 +61,13 @@ class Lane:
         """As ``call``, for a coroutine."""
         import asyncio  # not for commands, which are over before it is loaded
 
-        if (found := self._started((work, *args), 0)) is None:
+        if (future := self._started((work, *args), 0)) is None:
             return otherwise
         try:
             async with asyncio.timeout(seconds):
-                return await asyncio.wrap_future(found)
+                return await asyncio.wrap_future(future)
         except TimeoutError:
-            self._give_up(found, (work, *args))
+            self._give_up(future, (work, *args))
             return otherwise
 
     def _started(self, what: Work, seconds: float) -> Future[Any] | None:
@@ -77,25 +77,25 @@ class Lane:
             if not self._free.wait_for(lambda: self._running < self._most, seconds):
                 return None
             self._running += 1
-        found: Future[Any] = Future()
+        future: Future[Any] = Future()
         thread = threading.Thread(
-            target=self._run, args=(found, what), name=self._name, daemon=True
+            target=self._run, args=(future, what), name=self._name, daemon=True
         )
         thread.start()
-        return found
+        return future
 
-    def _run(self, found: Future[Any], what: Work) -> None:
+    def _run(self, future: Future[Any], what: Work) -> None:
         work, *args = what
-        _settle(found, work, *args)
+        _settle(future, work, *args)
         with self._free:
-            if self._overdue.pop(found, None) is None:
+            if self._overdue.pop(future, None) is None:
                 self._running -= 1
                 self._free.notify()
 
-    def _give_up(self, found: Future[Any], what: Work) -> None:
+    def _give_up(self, future: Future[Any], what: Work) -> None:
         with self._free:
-            if not found.done():
-                self._overdue[found] = what
+            if not future.done():
+                self._overdue[future] = what
                 self._running -= 1
                 self._free.notify()
 
@@ -125,10 +125,10 @@ class Steps(Generic[T]):
         """The next value, None after the last one. Raises TimeoutError, and what comes of it."""
         import asyncio
 
-        found: Future[T | None] = Future()
-        self._asked.put(found)
+        future: Future[T | None] = Future()
+        self._asked.put(future)
         async with asyncio.timeout(seconds):
-            return await asyncio.wrap_future(found)
+            return await asyncio.wrap_future(future)
 
     def end(self) -> None:
         """Let the thread stop as soon as it can, and close the iterator."""
@@ -146,20 +146,20 @@ class Steps(Generic[T]):
             return next(values, None)
 
         try:
-            while (found := self._asked.get()) is not None:
-                _settle(found, step)
+            while (future := self._asked.get()) is not None:
+                _settle(future, step)
         finally:
             if (close := getattr(values, "close", None)) is not None:
                 close()
 
 
-def _settle(found: Future[T], work: Callable[..., T], *args: Any) -> None:
-    """Let whoever waits for ``found`` have what ``work`` returns or raises."""
-    if not found.set_running_or_notify_cancel():
+def _settle(future: Future[T], work: Callable[..., T], *args: Any) -> None:
+    """Let whoever waits for ``future`` have what ``work`` returns or raises."""
+    if not future.set_running_or_notify_cancel():
         return
     try:
         value = work(*args)
     except BaseException as error:  # noqa: BLE001  whoever waits for it gets it
-        found.set_exception(error)
+        future.set_exception(error)
     else:
-        found.set_result(value)
+        future.set_result(value)

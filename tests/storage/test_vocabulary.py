@@ -65,7 +65,7 @@ def test_names_of_people_and_attached_files_are_words_of_the_store(
     one = draft("a", "dear Bo " * 500, kind="email", metadata=mail)  # several passages
     store(connection, one, draft("b", "of Schmidt", metadata={"author": "Schmidt"}))
     assert names(connection) == {"ana": 1, "bo": 1, "schmidt": 2, "invoice": 1, "7": 1, "pdf": 1}
-    assert ("schmidt", 2) in vocabulary(connection).like("schmitd")
+    assert ("schmidt", 2) in vocabulary(connection).correction_candidates("schmitd")
     assert vocabulary(connection).beginning_with("schm", 5) == [("schmidt", 2)]
     assert vocabulary(connection).expand(["*midt", "sch*dt"]) == {
         "*midt": ("schmidt",),
@@ -76,10 +76,10 @@ def test_names_of_people_and_attached_files_are_words_of_the_store(
 def test_names_change_and_go_with_their_record(connection: sqlite3.Connection) -> None:
     words = WordList()
     (stored,) = store(connection, draft("a", "same", metadata={"author": "Ana Schmidt"}))
-    assert words.alike(connection, "*midt") == ["schmidt"]
+    assert words.matching_pattern(connection, "*midt") == ["schmidt"]
     store(connection, draft("a", "same", metadata={"author": "Ana Goldschmidt"}))
     assert names(connection) == {"ana": 1, "goldschmidt": 1}
-    assert words.alike(connection, "*midt") == ["goldschmidt"]
+    assert words.matching_pattern(connection, "*midt") == ["goldschmidt"]
     store(connection, draft("a", "same"))
     assert names(connection) == {}
     store(connection, draft("a", "other", metadata={"author": "Ana"}))
@@ -108,7 +108,7 @@ def test_a_word_is_known_in_any_form_that_a_search_finds(connection: sqlite3.Con
 def test_what_may_be_meant_has_any_first_letter(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "token"))
     for typed in ("toekn", "otken", "oken", "yoken", "xtoken"):
-        assert ("token", 1) in vocabulary(connection).like(typed)
+        assert ("token", 1) in vocabulary(connection).correction_candidates(typed)
 
 
 def test_the_last_of_words_in_a_row_is_the_prefix(connection: sqlite3.Connection) -> None:

@@ -17,8 +17,8 @@ from mem_search.storage.sqlite.words import WordList, pattern_of
 
 def test_words_come_by_how_many_records_have_them(connection: sqlite3.Connection) -> None:
     store(connection, draft("a", "research search"), draft("b", "search"), draft("c", "x" * 50))
-    assert WordList().alike(connection, "*search") == ["search", "research"]
-    assert WordList().alike(connection, "*x*") == []  # longer than words are
+    assert WordList().matching_pattern(connection, "*search") == ["search", "research"]
+    assert WordList().matching_pattern(connection, "*x*") == []  # longer than words are
 
 
 def test_the_list_follows_the_store(
@@ -26,15 +26,15 @@ def test_the_list_follows_the_store(
 ) -> None:
     words = WordList()
     (first,) = store(connection, draft("a", "research"))
-    assert words.alike(connection, "*search") == ["research"]
+    assert words.matching_pattern(connection, "*search") == ["research"]
     store(connection, draft("b", "Websearch research", title="MemSearch"))
-    assert words.alike(connection, "*search") == ["research", "memsearch", "websearch"]
+    assert words.matching_pattern(connection, "*search") == ["research", "memsearch", "websearch"]
     RecordWriter(connection).remove([first.number], forget=True)
     store(connection, draft("b", "websearch"))
-    assert words.alike(connection, "*search") == ["websearch"]
+    assert words.matching_pattern(connection, "*search") == ["websearch"]
     monkeypatch.setattr(word_index, "MAX_ADDED", 1)
     store(connection, draft("c", "subsearch"), draft("d", "subsearch"))
-    assert words.alike(connection, "*search") == ["subsearch", "websearch"]
+    assert words.matching_pattern(connection, "*search") == ["subsearch", "websearch"]
 
 
 LETTERS = st.text("ab", max_size=6)

@@ -239,7 +239,7 @@ class SomeFields:
         return {**described, "title": title, "description": said, "required": [self.needed]}
 
 
-def remade(kind: type[T], whole: DataclassInstance, **changes: Any) -> T:
+def as_subclass(kind: type[T], whole: DataclassInstance, **changes: Any) -> T:
     """The schema ``kind`` with the fields of ``whole``, which is of a class that it extends."""
     values = {each.name: getattr(whole, each.name) for each in fields(whole)}
     return kind(**{**values, **changes})

@@ -21,7 +21,7 @@ from mem_search.renderers.record_json import (
     SearchResult,
     WholeRecord,
 )
-from mem_search.renderers.schema import dumped, remade, to_json_with, to_values
+from mem_search.renderers.schema import as_subclass, dumped, to_json_with, to_values
 from mem_search.text import token_count
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def page_within(
     With ``names`` results have only these fields.
     """
     reply, values, _ = _page_within(page, limit, names)
-    return remade(ChosenReply, reply, results=values) if names else reply
+    return as_subclass(ChosenReply, reply, results=values) if names else reply
 
 
 def page_json(page: SearchPage, limit: int | None, names: Collection[str] = ()) -> bytes:

@@ -28,9 +28,9 @@ from mem_search.renderers.schema import (
     Share,
     SomeFields,
     Time,
+    as_subclass,
     or_none,
     projected,
-    remade,
     schema,
     to_values,
 )
@@ -280,7 +280,7 @@ class ChosenSearchResponse(UniversalSearchResponse):
     def of_whole(cls, whole: UniversalSearchResponse, names: Collection[str]) -> Self:
         """``whole`` with only these fields in its items."""
         items = [SOME_FIELDS.of(to_values(item), names) for item in whole.items]
-        return remade(cls, whole, items=items)
+        return as_subclass(cls, whole, items=items)
 
 
 @schema

@@ -145,10 +145,10 @@ def extract(file: Path, folder: Path, progress: Progress = lambda *_: None) -> M
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as sink:
-            found = _copy(source, sink, step, member.size)
+            copied = _copy(source, sink, step, member.size)
             sink.flush()
             os.fsync(sink.fileno())
-        return found
+        return copied
 
     return _each(file, member_to_file, progress)
 

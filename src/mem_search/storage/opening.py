@@ -175,13 +175,13 @@ async def tombstones_of(settings: Settings) -> list[Tombstone]:
     """What a store has forgotten that no worker uses; it is not migrated. Raises StorageError."""
     if not settings.store:
         return await asyncio.to_thread(tombstones_of_file, settings.database)
-    store, found = await open_postgres(settings), list[Tombstone]()
+    store, forgotten = await open_postgres(settings), list[Tombstone]()
     try:
-        while page := await store.forgetting.tombstones(found[-1] if found else None, PAGE):
-            found += page
+        while page := await store.forgetting.tombstones(forgotten[-1] if forgotten else None, PAGE):
+            forgotten += page
     finally:
         await store.close()
-    return found
+    return forgotten
 
 
 def examined(settings: Settings) -> Examined:

@@ -35,7 +35,7 @@ class StoredProjects(Repository):
         before, after = (projects.named(connection, each).name for each in (number, other))
         count = connection.count("select count(*) from records where project = %s", (before,))
         connection.execute("update projects set merged_into = %s where id = %s", (other, number))
-        projects.bear(connection, projects.with_merged(connection, number), after)
+        projects.rename_in_records(connection, projects.with_merged(connection, number), after)
         return _noted(connection, number, ProjectChange("merge", before, after, count))
 
     @writes

@@ -102,29 +102,29 @@ class Connection:
     def query(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
         """The ``k`` nearest as (entry, cosine similarity), best first."""
         asked = {"query_embeddings": vector, "n_results": k, "include": ["distances"]}
-        found = self._in_collection("searching", "query", asked)
-        return nearest(found["ids"][0], found["distances"][0])
+        reply = self._in_collection("searching", "query", asked)
+        return nearest(reply["ids"][0], reply["distances"][0])
 
     def names(self) -> list[str]:
         """The ids of all entries; ``number`` reads them."""
-        found: list[str] = []
+        all_names: list[str] = []
         for offset in count(0, READ_ROWS):
             page = {"limit": READ_ROWS, "offset": offset, "include": []}
             names = self._in_collection("listing vectors", "get", page)["ids"]
-            found += names
+            all_names += names
             if len(names) < READ_ROWS:
                 break
-        return found
+        return all_names
 
     def vectors(self, entries: Sequence[int]) -> dict[int, Sequence[float]]:
         """The stored vectors of those entries that are there."""
-        found: dict[int, Sequence[float]] = {}
+        by_entry: dict[int, Sequence[float]] = {}
         for at in range(0, len(entries), VECTOR_ROWS):
             names = [str(entry) for entry in entries[at : at + VECTOR_ROWS]]
             asked = {"ids": names, "include": ["embeddings"]}
             reply = self._in_collection("reading vectors", "get", asked)
-            found.update(zip(map(int, reply["ids"]), reply["embeddings"], strict=True))
-        return found
+            by_entry.update(zip(map(int, reply["ids"]), reply["embeddings"], strict=True))
+        return by_entry
 
     def count(self) -> int:
         return int(self._in_collection("counting vectors", "count"))
@@ -149,12 +149,12 @@ class Connection:
 
     def _find(self) -> str:
         try:
-            found = self._request("opening the index", "GET", f"{_COLLECTIONS}/{self._name}")
+            collection = self._request("opening the index", "GET", f"{_COLLECTIONS}/{self._name}")
         except CollectionGone:
             pass
         else:
-            if is_current(found["metadata"]):
-                return str(found["id"])
+            if is_current(collection["metadata"]):
+                return str(collection["id"])
             self._delete()
         made = self._make()
         self._made()
@@ -244,6 +244,6 @@ def nearest(names: Sequence[str], distances: Sequence[float]) -> list[tuple[int,
         entries = []
     # Mostly all ids are ours; one look at all of them costs a tenth of a look at each.
     if [*map(str, entries)] != names or not all(0 <= entry < _MAX_NUMBER for entry in entries):
-        found = zip(map(number, names), cosines, strict=True)
-        return [(entry, cosine) for entry, cosine in found if entry is not None]
+        pairs = zip(map(number, names), cosines, strict=True)
+        return [(entry, cosine) for entry, cosine in pairs if entry is not None]
     return [*zip(entries, cosines, strict=True)]

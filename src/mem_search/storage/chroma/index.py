@@ -140,11 +140,11 @@ class ChromaIndex(VectorIndex):
     async def entries(self) -> set[int]:
         """Every entry that the index holds; deletes what has an id that we never give."""
         names = await self._worked(lambda work: work.names())
-        found = {name: number(name) for name in names}
-        if strangers := [name for name, entry in found.items() if entry is None]:
+        by_name = {name: number(name) for name in names}
+        if strangers := [name for name, entry in by_name.items() if entry is None]:
             _log.warning("the vector index had %d entries of another program", len(strangers))
             await self._written(lambda work: work.delete(strangers))
-        return {entry for entry in found.values() if entry is not None}
+        return {entry for entry in by_name.values() if entry is not None}
 
     async def count(self) -> int:
         return await self._worked(lambda work: work.count())
@@ -157,8 +157,8 @@ class ChromaIndex(VectorIndex):
 
         def look(_: Connection) -> bool:
             self._note_foreign()
-            found, self._foreign = self._foreign, False
-            return found
+            was_foreign, self._foreign = self._foreign, False
+            return was_foreign
 
         return await self._worked(look)
 
@@ -237,9 +237,9 @@ class ChromaIndex(VectorIndex):
         await self._worked(bracketed)
 
     def _note_foreign(self) -> None:
-        found = self._server.revision()
-        self._foreign |= found != self._revision
-        self._revision = found
+        revision = self._server.revision()
+        self._foreign |= revision != self._revision
+        self._revision = revision
 
     async def _worked(self, do: Callable[[Connection], T]) -> T:
         return await self._call(self._work_thread, lambda: self._work, do)

@@ -44,12 +44,12 @@ class Connection(Asking, psycopg.Connection[tuple[Any, ...]]):
 
     def numbers(self, statement: str, values: Values = ()) -> NDArray[np.int64]:
         """The numbers that ``statement`` selects, in its order: one row, decoded at once."""
-        (found,) = self.execute(
+        (packed,) = self.execute(
             f"select string_agg(int8send(s.n), ''::bytea) from ({statement}) s(n)",
             values,
             binary=True,
         ).fetchall()[0]
-        return np.frombuffer(found or b"", ">i8").astype(np.int64)
+        return np.frombuffer(packed or b"", ">i8").astype(np.int64)
 
     def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], then: str = ""

@@ -129,10 +129,10 @@ class Database:
                     try:
                         with self._writing.connection() as connection:
                             with connection.begun():
-                                found = query(connection)
+                                result = query(connection)
                             if searched and self.replica is not None:
                                 self.replica.wrote(connection)
-                            return found
+                            return result
                     except psycopg.errors.TransactionRollback:
                         if attempt == _ATTEMPTS:
                             raise

@@ -36,7 +36,7 @@ def _members(connection: Connection, hubs: Collection[Hub]) -> dict[Hub, set[int
             "scanned": SCANNED,
         },
     ).fetchall()
-    return {hub: set(found) for hub, (found,) in zip(hubs, rows, strict=True)}
+    return {hub: set(records) for hub, (records,) in zip(hubs, rows, strict=True)}
 
 
 GRAPH: Final = Graph(FILTERS.passing, _members)

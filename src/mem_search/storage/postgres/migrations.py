@@ -52,7 +52,7 @@ def check_server(connection: Connection, place: str) -> None:
         raise StorageError(
             f"PostgreSQL at {place} has version {version}; mem-search needs {MIN_SERVER} or newer"
         )
-    bypasses, readonly, encoding, found = connection.one(
+    bypasses, readonly, encoding, pgvector = connection.one(
         "select (select rolsuper or rolbypassrls from pg_roles where rolname = current_user),"
         " pg_is_in_recovery() or current_setting('default_transaction_read_only')::bool,"
         " current_setting('server_encoding'),"
@@ -72,14 +72,14 @@ def check_server(connection: Connection, place: str) -> None:
             f"PostgreSQL at {place}: the database has the encoding {encoding}; create one with UTF8"
         )
     least = ".".join(map(str, MIN_PGVECTOR))
-    if found is None:
+    if pgvector is None:
         raise StorageError(
             f"PostgreSQL at {place} has no pgvector; install its package (pgvector {least} or"
             " newer) on the server"
         )
-    if tuple(int(part) for part in found.split(".")[:2]) < MIN_PGVECTOR:
+    if tuple(int(part) for part in pgvector.split(".")[:2]) < MIN_PGVECTOR:
         raise StorageError(
-            f"PostgreSQL at {place} has pgvector {found}; mem-search needs {least} or newer:"
+            f"PostgreSQL at {place} has pgvector {pgvector}; mem-search needs {least} or newer:"
             " install it, then ALTER EXTENSION vector UPDATE"
         )
 

@@ -92,19 +92,19 @@ def remove(connection: Connection, texts: Iterable[PassageText]) -> None:
         binary=True,
     ).fetchall()
     less: list[tuple[int, str, bytes, bytes]] = []
-    found: dict[int, set[int]] = defaultdict(set)
+    removed: dict[int, set[int]] = defaultdict(set)
     for segment, term, raw, places in rows:
         entries = np.frombuffer(raw, ENTRY)
         stay = ~np.isin(entries["passage"], numbers)
         if stay.all():
             continue
-        found[segment].update(entries["passage"][~stay].tolist())
+        removed[segment].update(entries["passage"][~stay].tolist())
         kept = np.frombuffer(places, PLACE)[np.repeat(stay, entries["times"])]
         less.append((segment, term, entries[stay].tobytes(), kept.tobytes()))
     _rewrite(connection, less)
     connection.many(
         "update segments set passages = passages - %s where id = %s",
-        [(len(passages), segment) for segment, passages in found.items()],
+        [(len(passages), segment) for segment, passages in removed.items()],
     )
     connection.execute("delete from segments where passages <= 0")
     total = sum(
@@ -191,17 +191,17 @@ def _built(texts: Sequence[PassageText]) -> _Built:
 
 def _differs(ordered: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Where a value differs from the one before it; the first does."""
-    found = np.ones(len(ordered), np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=found[1:])
-    return found
+    differs = np.ones(len(ordered), np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=differs[1:])
+    return differs
 
 
 def _sliced(data: bytes, ends: NDArray[np.int64]) -> list[bytes]:
-    found, start = [], 0
+    slices, start = [], 0
     for end in ends.tolist():
-        found.append(data[start:end])
+        slices.append(data[start:end])
         start = end
-    return found
+    return slices
 
 
 def _count(connection: Connection, passages: int, terms: int) -> None:

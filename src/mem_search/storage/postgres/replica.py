@@ -203,11 +203,11 @@ class Replica:
             await asyncio.wait([running], timeout=LOOK_SECONDS)
             if not monitor.is_readable:  # it may hang, and its thread with it
                 return None
-        found = running.result()
-        if found is None:
+        answer = running.result()
+        if answer is None:
             return None
-        reading.note(*found[1:])
-        return _Answer(found[0])
+        reading.note(*answer[1:])
+        return _Answer(answer[0])
 
     def _answered(
         self, monitor: ReplicaMonitor, reading: _Reading, query: Callable[[Connection], T]

@@ -83,12 +83,12 @@ class ReplicaMonitor:
     def of(cls, primary: str, replica: str) -> ReplicaMonitor:
         """The monitor of these servers, which are asked from now on."""
         with cls._sharing:
-            found = cls._shared.get((primary, replica))
-            if found is None:
-                found = cls._shared[primary, replica] = cls(primary, replica)
-                found._thread.start()
-            found._users += 1
-            return found
+            monitor = cls._shared.get((primary, replica))
+            if monitor is None:
+                monitor = cls._shared[primary, replica] = cls(primary, replica)
+                monitor._thread.start()
+            monitor._users += 1
+            return monitor
 
     def release(self) -> None:
         """Stop, unless another store uses it. It waits for a look, unless a server hangs."""

@@ -60,23 +60,23 @@ class PassageBlocks:
 
     def of(self, connection: Connection, passages: Numbers) -> PassageColumns:
         """The columns of ``passages``, as ``connection`` sees them."""
-        found, lacking = self._in_memory(passages)
+        columns, lacking = self._in_memory(passages)
         alone: list[Rows] = []
         for number, rows in lacking:
             if len(rows) <= MAX_READ_ALONE and len(self._kept) >= self.most:
                 alone.append(rows)
             else:
                 last = int(passages[rows].max())
-                _look_up(found, rows, number, self._block(connection, number, last))
+                _look_up(columns, rows, number, self._block(connection, number, last))
         if alone:
             rows = np.concatenate(alone)
-            put(found, rows, _read_alone(connection, passages[rows]))
-        return found
+            put(columns, rows, _read_alone(connection, passages[rows]))
+        return columns
 
     def known(self, passages: Numbers) -> PassageColumns | None:
         """The columns of ``passages`` if all of them are in memory."""
-        found, lacking = self._in_memory(passages)
-        return None if lacking else found
+        columns, lacking = self._in_memory(passages)
+        return None if lacking else columns
 
     def all(self, connection: Connection, last: int) -> Iterator[PassageColumns]:
         """The columns of every passage up to ``last``, a block at a time.
@@ -95,15 +95,15 @@ class PassageBlocks:
 
     def _in_memory(self, passages: Numbers) -> tuple[PassageColumns, list[tuple[int, Rows]]]:
         """What is in memory, and the rows that are lacking, by the number of their block."""
-        found = columns_for(passages)
+        columns = columns_for(passages)
         lacking: list[tuple[int, Rows]] = []
         for number, rows in _by_block(passages):
             block = self._kept_block(number)
             if block is None or not _has(block, number, int(passages[rows].max())):
                 lacking.append((number, _as_array(rows)))
             else:
-                _look_up(found, rows, number, block)
-        return found, lacking
+                _look_up(columns, rows, number, block)
+        return columns, lacking
 
     def _kept_block(self, number: int) -> PassageColumns | None:
         with self._lock:
@@ -178,13 +178,13 @@ def _extended(connection: Connection, number: int, block: PassageColumns | None)
 def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
     """The columns of ``passages``, without their blocks."""
     read = _read(connection, "id = any(%s)", (passages.tolist(),))
-    found = columns_for(passages)
+    columns = columns_for(passages)
     order = np.argsort(read.passages)
     known = read.taken(order)
     places = np.searchsorted(known.passages, passages).clip(max=max(0, len(known) - 1))
     rows = np.flatnonzero(known.passages[places] == passages) if len(known) else places[:0]
-    put(found, rows, known.taken(places[rows]))
-    return found
+    put(columns, rows, known.taken(places[rows]))
+    return columns
 
 
 def _read(connection: Connection, condition: str, values: Sequence[Any]) -> PassageColumns:
@@ -219,7 +219,7 @@ def revision_of(connection: Connection) -> int:
 
 
 @dataclass(slots=True)
-class Within:
+class FilterCache:
     """Which records passed the filters that were asked for last, as of one revision."""
 
     _revision: int = -1
@@ -233,16 +233,16 @@ class Within:
         if known is not None:
             return known
         condition, values = where(connection, filters)
-        found = np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
+        ids = np.sort(connection.numbers(f"select r.id from records r where {condition}", values))
         with self._lock:
             if revision > self._revision:
                 self._revision = revision
                 self._known.clear()
             if revision == self._revision:
-                self._known[filters] = found
+                self._known[filters] = ids
                 while sum(map(len, self._known.values())) > _MAX_NUMBERS:
                     self._known.pop(next(iter(self._known)))
-        return found
+        return ids
 
 
 @dataclass(slots=True)
@@ -255,7 +255,7 @@ class Caches:
     corpus: CorpusCache[Connection]
     passages: PassageBlocks = field(default_factory=PassageBlocks)
     lists: WordLists = field(default_factory=WordLists)
-    within: Within = field(default_factory=Within)
+    within: FilterCache = field(default_factory=FilterCache)
     revision: int = -1
     """The newest that a snapshot has seen."""
     of_replica: Caches | None = None
@@ -359,5 +359,5 @@ class PostgresSearchStore:
 
     async def matching(self, filters: Filters) -> tuple[int, ...]:
         """The numbers of all records within ``filters``; from memory while nothing is written."""
-        found = await self.read(lambda snapshot: snapshot.matching(filters))
-        return tuple(np.asarray(found).tolist())
+        numbers = await self.read(lambda snapshot: snapshot.matching(filters))
+        return tuple(np.asarray(numbers).tolist())

@@ -19,7 +19,7 @@ from mem_search.storage.postgres import words as word_index
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.filters import FILTERS
 from mem_search.storage.postgres.graph import GRAPH
-from mem_search.storage.postgres.word_lists import Holders, Phrase
+from mem_search.storage.postgres.word_lists import Phrase, PostingList
 from mem_search.storage.postgres.words import PostgresVocabulary
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import is_whole
@@ -88,7 +88,7 @@ class PostgresSnapshot(SearchSnapshot):
         among = are_among(some, passages)
         return bm25.lessened(passages, scores, some[among], shares[among])
 
-    def _lists(self, tree: word_index.Tree) -> dict[Phrase, Holders]:
+    def _lists(self, tree: word_index.Tree) -> dict[Phrase, PostingList]:
         phrases = word_index.phrases_of(tree)
         return self._caches.lists.of(self._connection, phrases, self._revision)
 
@@ -113,11 +113,11 @@ class PostgresSnapshot(SearchSnapshot):
     def passages_within(self, filters: Filters) -> Numbers:
         records = self.matching(filters)
         last = self._connection.count("select passages from stores")
-        found = [
+        passages = [
             block.passages[are_among(block.records, records)]
             for block in self._caches.passages.all(self._connection, last)
         ]
-        return np.concatenate(found)
+        return np.concatenate(passages)
 
     def unindexed_passages(self, limit: int) -> Numbers:
         return self._connection.numbers(
@@ -141,9 +141,9 @@ class PostgresSnapshot(SearchSnapshot):
         ).fetchall()
         known = {row[0]: row[1:] for row in rows}
         absent = (0, 0, 0, float("nan"))
-        found = [known.get(number, absent) for number in records.tolist()]
+        ordered = [known.get(number, absent) for number in records.tolist()]
         conversations, positions, created, importance = (
-            zip(*found, strict=True) if found else [()] * 4
+            zip(*ordered, strict=True) if ordered else [()] * 4
         )
         exist: NDArray[np.bool_] = np.array([n in known for n in records.tolist()], np.bool_)
         return RecordColumns(
@@ -160,29 +160,29 @@ class PostgresSnapshot(SearchSnapshot):
         The first of many records are mostly among the first of the store, so the store is looked
         through by date, in parts that grow. Where that would cost more, all are read by their keys.
         """
-        found, dates, looked = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
+        first, dates, looked = np.zeros(0, np.int64), np.zeros(0, np.int64), 0
         sign, last = (1 if order == "date_asc" else -1), None
         while (
             looked < _CHEAPER * len(records)
             and len(records) > _MAX_FEW_DATED
-            and len(found) < limit
+            and len(first) < limit
         ):
             size = max(_MAX_FEW_DATED, looked)
             numbers, created = self._from(sign, last, size)
             inside = are_among(numbers, records)
-            found = np.concatenate([found, numbers[inside]])
+            first = np.concatenate([first, numbers[inside]])
             dates = np.concatenate([dates, created[inside]])
             looked += size
             if len(numbers) < size:
-                return found[:limit], dates[:limit]
+                return first[:limit], dates[:limit]
             last = int(created[-1]), int(numbers[-1])
-        if len(found) < limit:
-            found, dates = self._dated(
+        if len(first) < limit:
+            first, dates = self._dated(
                 "select id, created_at from records where id = any(%s)", (records.tolist(),)
             )
-            rows = np.lexsort((sign * found, sign * dates))
-            found, dates = found[rows], dates[rows]
-        return found[:limit], dates[:limit]
+            rows = np.lexsort((sign * first, sign * dates))
+            first, dates = first[rows], dates[rows]
+        return first[:limit], dates[:limit]
 
     def near_duplicate_sketches(self, records: Numbers) -> tuple[Sequence[int], Sketches]:
         rows = self._connection.execute(

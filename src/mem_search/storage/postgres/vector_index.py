@@ -117,11 +117,8 @@ class PgvectorIndex(VectorIndex):
                 (list(entries),),
                 binary=True,
             ).fetchall()
-            found = unpack(rows, self._dimensions)
-            return {
-                entry: [float(value) for value in row]
-                for (entry, _), row in zip(rows, found, strict=True)
-            }
+            vectors = unpack(rows, self._dimensions)
+            return {entry: row.tolist() for (entry, _), row in zip(rows, vectors, strict=True)}
 
         return await self._read(held)
 
@@ -209,15 +206,15 @@ class PgvectorIndex(VectorIndex):
             (str(width), str(_MAX_SCANNED)),
         )
         column = f"vector::halfvec({self._dimensions})"
-        found = connection.execute(
+        rows = connection.execute(
             # The question is not rounded to float16 for the score, as in exact searches.
             "select entry_id, -(vector::vector <#> %(asked)s::vector)"
             f" from (select entry_id, vector {self._rows(connection)}"
             f" order by {column} <=> %(asked)s::halfvec({self._dimensions}) limit %(k)s) near",
             {"asked": vector, "k": k},
         ).fetchall()
-        scores = np.array([score for _, score in found])
-        return [(int(found[place][0]), float(scores[place])) for place in np.argsort(-scores)]
+        scores = np.array([score for _, score in rows])
+        return [(int(rows[place][0]), float(scores[place])) for place in np.argsort(-scores)]
 
     def _rows(self, connection: Connection) -> str:
         return f"from vectors where {self._own(connection)}"

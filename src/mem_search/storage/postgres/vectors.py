@@ -107,14 +107,14 @@ def _cosines(
         values,
         binary=True,
     ).fetchall()[0]
-    found = np.full(len(numbers), np.nan)
+    in_order = np.full(len(numbers), np.nan)
     known = np.frombuffer(of or b"", ">i8").astype(np.int64)
     if len(known):
         order = np.argsort(known)
         places = order[np.searchsorted(known, numbers, sorter=order).clip(max=len(known) - 1)]
         held = known[places] == numbers
-        found[held] = np.frombuffer(cosines, ">f8")[places[held]]
-    return found
+        in_order[held] = np.frombuffer(cosines, ">f8")[places[held]]
+    return in_order
 
 
 class PostgresIndexing(Indexing):
@@ -155,11 +155,11 @@ class PostgresIndexing(Indexing):
                 (list(dict.fromkeys(hashes)),),
             )
         }
-        found: dict[bytes, dict[int, Vectors]] = {}
+        by_digest: dict[bytes, dict[int, Vectors]] = {}
         rows = _of_passages(connection, model, digests)
         for (entry, _), vector in zip(rows, unpack(rows, 0), strict=True):
-            found.setdefault(digests[entry // 2], {})[entry % 2] = vector
-        return found
+            by_digest.setdefault(digests[entry // 2], {})[entry % 2] = vector
+        return by_digest
 
     @writes
     def waiting(self, connection: Connection, step: OutboxStep, limit: int) -> list[int]:

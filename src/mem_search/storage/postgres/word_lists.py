@@ -66,7 +66,7 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
+class PostingList:
     """The passages with a phrase, in order; how often, weighted; how many terms they have.
 
     The columns are of the smallest types that hold their values.
@@ -76,15 +76,15 @@ class Holders:
     counts: NDArray[np.integer]
     lengths: NDArray[np.integer]
 
-    def among(self, rows: NDArray[np.bool_]) -> Holders:
-        return Holders(self.passages[rows], self.counts[rows], self.lengths[rows])
+    def among(self, rows: NDArray[np.bool_]) -> PostingList:
+        return PostingList(self.passages[rows], self.counts[rows], self.lengths[rows])
 
     @property
     def bytes(self) -> int:
         return self.passages.nbytes + self.counts.nbytes + self.lengths.nbytes + _LIST_BYTES
 
 
-NOWHERE: Final = Holders(_NONE, _NONE, _NONE)
+NOWHERE: Final = PostingList(_NONE, _NONE, _NONE)
 
 
 @dataclass(slots=True)
@@ -94,18 +94,18 @@ class WordLists:
     most_bytes: int = MAX_BYTES
     bytes: int = 0
     _revision: int = -1
-    _known: OrderedDict[Phrase, Holders] = field(default_factory=OrderedDict)
+    _known: OrderedDict[Phrase, PostingList] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def of(
         self, connection: Connection, phrases: Iterable[Phrase], revision: int
-    ) -> dict[Phrase, Holders]:
+    ) -> dict[Phrase, PostingList]:
         """The passages of each of ``phrases`` that ``connection`` sees, as of ``revision``."""
         wanted = list(dict.fromkeys(phrases))
-        found = self.known(wanted, revision)
-        lacking = [phrase for phrase in wanted if phrase not in found]
+        known = self.known(wanted, revision)
+        lacking = [phrase for phrase in wanted if phrase not in known]
         if not lacking:
-            return found
+            return known
         words = list(dict.fromkeys(word for phrase in lacking for word in phrase.listed()))
         lists = self.known(words, revision)
         if unread := [word for word in words if word not in lists]:
@@ -118,19 +118,19 @@ class WordLists:
             if not phrase.is_word
         }
         self._keep(revision, phrased)
-        return found | {phrase: lists[phrase] for phrase in lacking if phrase.is_word} | phrased
+        return known | {phrase: lists[phrase] for phrase in lacking if phrase.is_word} | phrased
 
-    def known(self, phrases: Iterable[Phrase], revision: int) -> dict[Phrase, Holders]:
+    def known(self, phrases: Iterable[Phrase], revision: int) -> dict[Phrase, PostingList]:
         """Those of ``phrases`` that are in memory as of ``revision``; they are kept longer now."""
         with self._lock:
             if revision != self._revision:
                 return {}
-            found = {phrase: self._known[phrase] for phrase in phrases if phrase in self._known}
-            for phrase in found:
+            lists = {phrase: self._known[phrase] for phrase in phrases if phrase in self._known}
+            for phrase in lists:
                 self._known.move_to_end(phrase)
-            return found
+            return lists
 
-    def _keep(self, revision: int, read: dict[Phrase, Holders]) -> None:
+    def _keep(self, revision: int, read: dict[Phrase, PostingList]) -> None:
         with self._lock:
             if revision < self._revision:
                 return  # a search that began later has read newer ones
@@ -146,7 +146,7 @@ class WordLists:
                 self.bytes -= oldest.bytes
 
 
-def read_words(connection: Connection, words: Sequence[Phrase]) -> dict[Phrase, Holders]:
+def read_words(connection: Connection, words: Sequence[Phrase]) -> dict[Phrase, PostingList]:
     """The passages of each of ``words``, from the store."""
     exact = sorted({word.terms[0] for word in words if not word.prefix})
     # A row for each segment: the server takes longer to join long lists than to send them.
@@ -167,25 +167,27 @@ def read_words(connection: Connection, words: Sequence[Phrase]) -> dict[Phrase, 
                 f"select {every}", (beginning, beginning + LAST), binary=True
             ).fetchall()
             lists[word] = [entries for (entries,) in rows]
-    return {word: _holders(lists[word]) for word in words}
+    return {word: _posting_list(lists[word]) for word in words}
 
 
-def _holders(lists: Sequence[bytes]) -> Holders:
+def _posting_list(lists: Sequence[bytes]) -> PostingList:
     """Of a word: the lists of its terms as one."""
     if not lists:
         return NOWHERE
     entries = np.frombuffer(b"".join(lists), ENTRY)
-    passages = np.ascontiguousarray(entries["passage"])
+    passages, lengths = (np.ascontiguousarray(entries[name]) for name in ("passage", "length"))
     if (passages[1:] > passages[:-1]).all():
-        return Holders(passages, _small(entries["count"]), np.ascontiguousarray(entries["length"]))
+        return PostingList(passages, _small(entries["count"]), lengths)
     order = np.argsort(passages, kind="stable")
     passages = passages[order]
     firsts = np.flatnonzero(np.append(True, passages[1:] != passages[:-1]))
     counts = np.add.reduceat(entries["count"][order].astype(np.int64), firsts)
-    return Holders(passages[firsts], _small(counts), entries["length"][order][firsts])
+    return PostingList(passages[firsts], _small(counts), lengths[order][firsts])
 
 
-def _read_phrase(connection: Connection, phrase: Phrase, lists: dict[Phrase, Holders]) -> Holders:
+def _read_phrase(
+    connection: Connection, phrase: Phrase, lists: dict[Phrase, PostingList]
+) -> PostingList:
     """The passages of ``phrase``. ``lists`` has those of its ``listed`` words; their places are
     read from the store.
     """
@@ -210,7 +212,7 @@ def _read_phrase(connection: Connection, phrase: Phrase, lists: dict[Phrase, Hol
     with_it, rows = np.unique(together >> _PLACE_BITS, return_inverse=True)
     counts = np.bincount(rows, _WEIGHTS[columns], len(with_it)).astype(np.int64)
     lengths = first.lengths[np.searchsorted(first.passages, with_it)]
-    return Holders(with_it.astype(first.passages.dtype), _small(counts), lengths)
+    return PostingList(with_it.astype(first.passages.dtype), _small(counts), lengths)
 
 
 def _segments_of(connection: Connection, passages: NDArray[np.integer]) -> list[int]:
@@ -221,8 +223,8 @@ def _segments_of(connection: Connection, passages: NDArray[np.integer]) -> list[
     segments = np.array(rows.fetchall(), np.int64).reshape(-1, 3)
     begins = np.searchsorted(passages, segments[:, 1])
     ends = np.searchsorted(passages, segments[:, 2], side="right")
-    found: list[int] = segments[begins < ends, 0].tolist()
-    return found
+    ids: list[int] = segments[begins < ends, 0].tolist()
+    return ids
 
 
 def _read_keys(
@@ -234,7 +236,7 @@ def _read_keys(
     if word.prefix:
         is_word, values = "term >= %s and term < %s", [term, term + LAST]
     segments = _segments_of(connection, passages)
-    found = [_NONE]
+    keys = [_NONE]
     for first in range(0, len(segments), _AT_ONCE):
         rows = connection.execute(
             f"select entries, places from postings where segment = any(%s) and {is_word}"
@@ -245,8 +247,8 @@ def _read_keys(
         if rows:
             entries = np.frombuffer(b"".join([row[0] for row in rows]), ENTRY)
             places = np.frombuffer(b"".join([row[1] for row in rows]), PLACE)
-            found.append(_keys(entries, places, passages))
-    return np.concatenate(found)
+            keys.append(_keys(entries, places, passages))
+    return np.concatenate(keys)
 
 
 def _keys(

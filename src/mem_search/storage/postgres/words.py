@@ -22,7 +22,7 @@ from mem_search.model.arrays import are_among, distinct
 from mem_search.model.forgetting import words_of
 from mem_search.model.rankings import Numbers, Values
 from mem_search.storage.postgres.connection import Connection
-from mem_search.storage.postgres.word_lists import Holders, Phrase, WordLists, among
+from mem_search.storage.postgres.word_lists import Phrase, PostingList, WordLists, among
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.terms import PIECE, terms_of
 from mem_search.storage.sql.connection import ascii_lower
@@ -78,26 +78,26 @@ def _phrase(phrase: WordPhrase, column: int | None) -> Tree:
     runs = phrase.words
     if len(runs) == 1 and is_hash(runs[0]):
         return Phrase(_terms(runs), prefix=True, column=column)
-    found: list[Tree] = []
+    parts: list[Tree] = []
     latin: list[str] = []
 
     def end_of_latin() -> None:
         if latin:
-            found.append(_latin(tuple(latin), phrase.prefix, column))
+            parts.append(_latin(tuple(latin), phrase.prefix, column))
             latin.clear()
 
     for run in runs:
         if is_cjk(run):
             end_of_latin()
             # A character is indexed as the beginning of a pair, or alone at the end of a run.
-            found.append(Phrase(_terms(bigrams(run)), len(run) == 1, _PARTS))
+            parts.append(Phrase(_terms(bigrams(run)), len(run) == 1, _PARTS))
         else:
             latin.append(run)
     end_of_latin()
-    if len(found) == 1:
-        return found[0]
+    if len(parts) == 1:
+        return parts[0]
     # Where scripts touch, only a phrase that stands alone may go on.
-    return All(tuple(map(_whole, found)))
+    return All(tuple(map(_whole, parts)))
 
 
 def _whole(part: Tree) -> Tree:
@@ -130,14 +130,14 @@ def phrases_of(tree: Tree) -> Iterator[Phrase]:
             yield from phrases_of(part)
 
 
-def matching(tree: Tree, lists: dict[Phrase, Holders]) -> Numbers:
+def matching(tree: Tree, lists: dict[Phrase, PostingList]) -> Numbers:
     """The passages that match ``tree``, in order."""
     if isinstance(tree, Phrase):
         return lists[tree].passages.astype(np.int64)
-    found = [matching(part, lists) for part in tree.of]
+    passages = [matching(part, lists) for part in tree.of]
     if isinstance(tree, All):
-        return reduce(among, found)
-    return distinct(np.concatenate(found))
+        return reduce(among, passages)
+    return distinct(np.concatenate(passages))
 
 
 def matched(connection: Connection, query: WordQuery, column: int | None = None) -> Numbers:
@@ -153,7 +153,7 @@ def statistics(connection: Connection) -> Statistics:
 
 
 def scored(
-    tree: Tree, lists: dict[Phrase, Holders], statistics: Statistics
+    tree: Tree, lists: dict[Phrase, PostingList], statistics: Statistics
 ) -> tuple[Numbers, Values]:
     """Every passage that matches ``tree``, in order, with its score."""
     passages: list[NDArray[np.integer]] = [_NONE]
@@ -177,7 +177,7 @@ def scored(
 def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[Numbers, Values]:
     """Each passage once, in order, and the sum of its scores, which all are above 0."""
     last = max(int(each[-1]) for each in passages if len(each)) if any(map(len, passages)) else -1
-    found, sums = [_NONE], [np.zeros(0)]
+    numbers, sums = [_NONE], [np.zeros(0)]
     # In parts, so that what this takes does not grow with the store.
     for first in range(0, last + 1, _AT_ONCE):
         ends = [first, min(first + _AT_ONCE, last + 1)]
@@ -188,8 +188,8 @@ def _added(passages: list[NDArray[np.integer]], scores: list[Values]) -> tuple[N
         some: Values = np.bincount(of.astype(np.int64) - first, added).astype(np.float64)
         places = np.flatnonzero(some)
         sums.append(some[places])
-        found.append(places + first)
-    return np.concatenate(found), np.concatenate(sums)
+        numbers.append(places + first)
+    return np.concatenate(numbers), np.concatenate(sums)
 
 
 def unknown(

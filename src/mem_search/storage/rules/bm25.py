@@ -82,10 +82,10 @@ def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
     return own if own.mean_length >= LONG * corpus.mean_length else None
 
 
-def lessened(passages: Numbers, scores: Values, lesser: Numbers, shares: Values) -> Values:
-    """``scores`` of ``passages`` when the ``shares`` of those ``found`` count for less."""
+def lessened(passages: Numbers, scores: Values, guessed: Numbers, shares: Values) -> Values:
+    """``scores`` of ``passages`` when the ``shares`` of those ``guessed`` count for less."""
     order = np.argsort(passages)
-    rows = order[np.searchsorted(passages, lesser, sorter=order)]
+    rows = order[np.searchsorted(passages, guessed, sorter=order)]
     less = scores.copy()
     less[rows] -= GUESSED * np.minimum(shares, scores[rows])
     return less

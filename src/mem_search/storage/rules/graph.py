@@ -74,16 +74,16 @@ def walk(
     frontier = list(depths)
     for step in range(1, min(depth, MAX_DEPTH) + 1):
         onward = frontier[: max(MAX_EXPANDED, len(seeds))]
-        found = neighbours(onward)
+        next_edges = neighbours(onward)
         pull: dict[int, float] = defaultdict(float)
-        for edge in found:
+        for edge in next_edges:
             for end in (edge.start, edge.end):
                 if end not in depths:
                     pull[end] += edge.strength
         frontier = sorted(pull, key=lambda number: (-pull[number], number))
         frontier = frontier[: max(0, most - len(depths))]
         depths |= dict.fromkeys(frontier, step)
-        edges += found
+        edges += next_edges
         if not frontier:
             break
     kept = (edge for edge in edges if edge.start in depths and edge.end in depths)
@@ -101,8 +101,8 @@ def relationships(
                 to = labels[other].ref
                 sides[one].append(Relationship(to, edge.relation, edge.strength))
     return {
-        number: tuple(sorted(found, key=lambda item: (-item.strength, item.to, item.relation)))
-        for number, found in sides.items()
+        number: tuple(sorted(related, key=lambda item: (-item.strength, item.to, item.relation)))
+        for number, related in sides.items()
     }
 
 
@@ -137,8 +137,8 @@ def ties(
         scope = project if key.startswith("path:") and not key.startswith("path::") else ""
         if (key, scope) in hubs or len(hubs) < MAX_HUBS:
             hubs.setdefault((key, scope), set()).add(number)
-    found = members_of(hubs)
-    small = {hub: members for hub, members in found.items() if len(members) <= MAX_MEMBERS}
+    by_hub = members_of(hubs)
+    small = {hub: members for hub, members in by_hub.items() if len(members) <= MAX_MEMBERS}
     within = passing(set().union(*small.values()))
     missing: dict[tuple[int, int, str], float] = {}
     for hub, everybody in small.items():

@@ -86,11 +86,9 @@ def forgotten_since(times: Mapping[Identity, int], draft: Draft, made: int) -> i
     """
     is_told = any(kind == TOLD for kind, _ in draft.earlier)
     always = {_SAID} if is_told else {_SAID, SESSION} if draft.created_at is None else set()
-    found = ((times.get(each), each[2]) for each in akin(draft))
-    return max(
-        (at for at, kind in found if at is not None and (made <= at or kind in always)),
-        default=None,
-    )
+    forgotten = ((times.get(each), each[2]) for each in akin(draft))
+    later = (at for at, kind in forgotten if at is not None and (made <= at or kind in always))
+    return max(later, default=None)
 
 
 def lifted_with(draft: Draft) -> Iterator[Identity]:

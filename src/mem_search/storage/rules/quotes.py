@@ -162,9 +162,9 @@ def words_and_parts(text: str) -> Iterator[str]:
                     yield word[start : start + length]
 
 
-def check_held(held: int, records: Collection[int]) -> None:
-    """Raises Conflict for a result with ``records`` of which only so many are ``held`` now."""
-    if held < len(set(records)):
+def check_held(existing: int, records: Collection[int]) -> None:
+    """Raises Conflict for a result with ``records`` of which only ``existing`` are left."""
+    if existing < len(set(records)):
         raise Conflict("a record of its result was forgotten while it ran; search again")
 
 

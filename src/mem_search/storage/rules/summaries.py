@@ -178,22 +178,22 @@ def _end(part: Part) -> tuple[int, int]:
 
 def _together(parts: Sequence[Part]) -> dict[str, Any]:
     """The fields of all parts: each thing once, what is open as the last one says it."""
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     if asked := next((each for part in parts if (each := part.fields.get("request"))), ""):
-        found["request"] = asked
+        fields["request"] = asked
     by_end = sorted(parts, key=_end)
     for name in _TEXTS:
         if said := [each for part in by_end if (each := part.fields.get(name))]:
-            found[name] = _once(said)
+            fields[name] = _once(said)
     for part in by_end:
         if part.fields.get("completed") or part.fields.get("next_steps"):
-            found["next_steps"] = part.fields.get("next_steps")
-        found["branch"] = part.fields.get("branch") or found.get("branch")
+            fields["next_steps"] = part.fields.get("next_steps")
+        fields["branch"] = part.fields.get("branch") or fields.get("branch")
     for name in _FILES:
-        found[name] = [*dict.fromkeys(f for part in by_end for f in part.fields.get(name, ()))]
-        del found[name][MAX_FILES:]
-    found["extracted"] = all(part.fields.get("extracted") for part in parts)
-    return {name: value for name, value in found.items() if value}
+        fields[name] = [*dict.fromkeys(f for part in by_end for f in part.fields.get(name, ()))]
+        del fields[name][MAX_FILES:]
+    fields["extracted"] = all(part.fields.get("extracted") for part in parts)
+    return {name: value for name, value in fields.items() if value}
 
 
 def _once(texts: Sequence[str]) -> str:

@@ -63,7 +63,7 @@ class Connection(Protocol):
     def insert(
         self, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], then: str = "", /
     ) -> None:
-        """Insert ``rows``. A column is its name and PostgreSQL's type: ``id bigint``."""
+        """Insert ``rows``; ``then`` ends the statement. A column: name and type, ``id bigint``."""
 
     def claim(self, table: str, rows: Sequence[int] | Sequence[str], /) -> None:
         """These ``rows``, ids, which were ``FREE``, are this worker's."""

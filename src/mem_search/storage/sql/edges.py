@@ -95,7 +95,7 @@ def resolve(connection: Connection, numbers: Sequence[int]) -> None:
     if not waiting:
         return
     holders = _holders(connection, {key for _, _, key in waiting})
-    ends_of = {number for found in holders.values() for number in found}
+    ends_of = {number for records in holders.values() for number in records}
     places = {
         number: (source, project)
         for number, source, project in connection.execute(
@@ -103,28 +103,28 @@ def resolve(connection: Connection, numbers: Sequence[int]) -> None:
             ([*ends_of, *{start for _, start, _ in waiting}],),
         )
     }
-    found: dict[int, int] = {}
+    targets: dict[int, int] = {}
     for edge, start, key in waiting:
         source, project = places[start]
         others = [number for number in holders.get(key, ()) if number != start]
         if others:
             # One of the same source, then of the same project, then the first that was stored.
-            found[edge] = min(
+            targets[edge] = min(
                 others, key=lambda n: (places[n][0] != source, places[n][1] != project, n)
             )
-    connection.assign("edges", "to_id", found)
+    connection.assign("edges", "to_id", targets)
 
 
 def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int]]:
     """The records that each of ``keys`` may mean: by their names, or by a ref."""
-    found: dict[str, set[int]] = {}
+    holders: dict[str, set[int]] = {}
     refs = {key for key in keys if key.startswith(_REF)}
     numbers = [int(end) for key in refs if _NUMBER.fullmatch(end := key.rpartition(":")[2])]
     for number, kind in connection.execute(
         "select id, kind from records where id = any(%s)", (numbers,)
     ):
         if (key := f"{_REF}{kind}:{number}") in refs:
-            found.setdefault(key, set()).add(number)
+            holders.setdefault(key, set()).add(number)
     commits = [key for key in keys if key.startswith(_COMMIT)]
     named = connection.execute(
         "select name, name, record_id from names where name = any(%s::text[])",
@@ -138,8 +138,8 @@ def _holders(connection: Connection, keys: Collection[str]) -> dict[str, set[int
             (commits,),
         ).fetchall()
     for key, _, number in named:
-        found.setdefault(key, set()).add(number)
-    return found
+        holders.setdefault(key, set()).add(number)
+    return holders
 
 
 def _shortened(names: Iterable[str]) -> list[str]:
@@ -185,8 +185,8 @@ def claimed_with(connection: Connection, numbers: Collection[int]) -> set[int]:
 
 def settle_successions(connection: Connection, numbers: Collection[int]) -> None:
     """Recompute who supersedes ``numbers`` and every record that claims connect to them."""
-    found = _successors(numbers, lambda each: _claims(connection, each))
-    connection.assign("records", "superseded_by", found)
+    successors = _successors(numbers, lambda each: _claims(connection, each))
+    connection.assign("records", "superseded_by", successors)
 
 
 def chains(
@@ -200,7 +200,7 @@ def chains(
     """
     if not numbers:
         return {}
-    found: dict[int, list[int]] = {}
+    successors: dict[int, list[int]] = {}
     for old, new in connection.execute(
         "with recursive later(old, new, step) as ("
         " select id, superseded_by, 1 from records"
@@ -211,11 +211,11 @@ def chains(
         " select old, new from later order by old, step",
         {"numbers": list(numbers), "farthest": _MAX_STEPS},
     ):
-        found.setdefault(old, []).append(new)
-    if not found:
+        successors.setdefault(old, []).append(new)
+    if not successors:
         return {}
-    within = passing({new for later in found.values() for new in later})
-    return {old: later for old, each in found.items() if (later := _up_to(old, each, within))}
+    within = passing({new for later in successors.values() for new in later})
+    return {old: later for old, each in successors.items() if (later := _up_to(old, each, within))}
 
 
 def _claims(connection: Connection, numbers: Collection[int]) -> set[Claim]:
@@ -248,9 +248,9 @@ def _successors(
     known = set(waiting)
     claims: set[Claim] = set()
     while waiting:
-        found = claims_of(waiting)
-        claims |= found
-        waiting = _ends(found) - known
+        their_claims = claims_of(waiting)
+        claims |= their_claims
+        waiting = _ends(their_claims) - known
         known |= waiting
     best: dict[int, Claim] = {}
     for claim in sorted(claims):
@@ -280,9 +280,9 @@ def _newest_of_circles(successor: Mapping[int, int], dates: Mapping[int, int]) -
 
 def _up_to(old: int, later: Iterable[int], within: set[int]) -> tuple[int, ...]:
     """``later`` up to the first that is not ``within``, or to a repetition."""
-    found: list[int] = []
+    chain: list[int] = []
     for number in later:
-        if number == old or number in found or number not in within:
+        if number == old or number in chain or number not in within:
             break
-        found.append(number)
-    return tuple(found)
+        chain.append(number)
+    return tuple(chain)

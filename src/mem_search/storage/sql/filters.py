@@ -137,8 +137,8 @@ class FilterSql(ABC):
     def matches_any(self, connection: Connection, filters: Filters) -> bool:
         """Whether any record is within ``filters``."""
         condition, values = self.where(connection, filters)
-        found = connection.one(f"select exists (select 1 from records r where {condition})", values)
-        return bool(found[0])
+        row = connection.one(f"select exists (select 1 from records r where {condition})", values)
+        return bool(row[0])
 
     def demand(self, connection: Any, demand: Demand) -> Sql:
         """The condition of words and fields that a query combines."""
@@ -163,7 +163,7 @@ class FilterSql(ABC):
 
     def facets(self, connection: Any, filters: Filters) -> list[Sql]:
         """Conditions over ``facets x``, with their parameters: a record needs a facet for each."""
-        found = [
+        conditions = [
             self._facet(connection, name, values)
             for name, values in (
                 ("type", filters.types),
@@ -172,9 +172,9 @@ class FilterSql(ABC):
             )
             if values
         ]
-        found += [self._facet(connection, name, (value,)) for name, value in filters.facets]
+        conditions += [self._facet(connection, name, (value,)) for name, value in filters.facets]
         if filters.any_facets:
-            found.append(
+            conditions.append(
                 _joined(
                     " or ",
                     [self._facet(connection, name, (value,)) for name, value in filters.any_facets],
@@ -184,10 +184,10 @@ class FilterSql(ABC):
             condition, values = _joined(
                 " or ", [self._path(connection, file.removeprefix("./")) for file in filters.files]
             )
-            found.append(
+            conditions.append(
                 (f"x.name in ('file_read', 'file_modified', 'path') and {condition}", values)
             )
-        return found
+        return conditions
 
     def _facet(self, connection: Any, name: str, values: Collection[str]) -> Sql:
         condition, parameters = self.same(connection, "x.value", values)

@@ -110,9 +110,9 @@ class Graph:
         self, connection: Connection, numbers: Sequence[int], filters: Filters | None = None
     ) -> dict[int, tuple[Relationship, ...]]:
         """For each of ``numbers`` what it is related to within ``filters``, strongest first."""
-        found = self.neighbours(connection, numbers, filters=filters)
-        ends = {end for edge in found for end in (edge.start, edge.end)}
-        return rules.relationships(numbers, found, labels(connection, ends))
+        edges = self.neighbours(connection, numbers, filters=filters)
+        ends = {end for edge in edges for end in (edge.start, edge.end)}
+        return rules.relationships(numbers, edges, labels(connection, ends))
 
 
 # A node is a record (number) or a page that is not stored (name).
@@ -186,8 +186,8 @@ class GraphExport(Repository):
 
         Memory does not grow with the part. Nobody who searches or stores waits for it.
         """
-        found: T = await self._database.aside(lambda c: write(self._gathered(c, part)))
-        return found
+        result: T = await self._database.aside(lambda c: write(self._gathered(c, part)))
+        return result
 
     @abstractmethod
     def _rows(self, connection: Any, statement: str) -> Iterator[tuple[Any, ...]]:

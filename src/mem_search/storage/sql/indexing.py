@@ -206,8 +206,8 @@ class Indexing(Repository, ABC):
     @reads
     def many_wait(self, connection: Connection, step: OutboxStep, count: int) -> bool:
         """Whether at least ``count`` passages wait for ``step``; reads no more of them."""
-        found = "select count(*) from (select 1 from outbox where step = %s limit %s) w"
-        return connection.count(found, (step, count)) == count
+        statement = "select count(*) from (select 1 from outbox where step = %s limit %s) w"
+        return connection.count(statement, (step, count)) == count
 
     @reads
     def outbox_counts(self, connection: Connection) -> dict[OutboxStep, int]:
@@ -287,8 +287,8 @@ class Indexing(Repository, ABC):
         lacking = "not exists (select 1 from sparse_vectors s where s.passage_id = p.id)"
         condition = f"p.id > %s and p.id <= %s and {_WEIGHED} and {lacking} order by p.id limit %s"
         values = (after, last, list(kinds), list(in_session), limit)
-        found = self._to_embed(connection, condition, values)
-        return found[-1].passage if len(found) == limit else last, found
+        passages = self._to_embed(connection, condition, values)
+        return passages[-1].passage if len(passages) == limit else last, passages
 
     @writes
     def add_sparse(self, connection: Connection, vectors: Mapping[int, bytes]) -> None:

@@ -30,7 +30,7 @@ from mem_search.storage.sql.connection import (
     reads,
     writes,
 )
-from mem_search.storage.sql.locations import Locations, note, save_cursor, strike
+from mem_search.storage.sql.locations import Locations, delete_entries, note, save_cursor
 from mem_search.storage.sql.projects import ProjectPlaces
 from mem_search.storage.sql.record_writer import Writer
 from mem_search.text.search_fields import FROM_MODEL
@@ -86,7 +86,7 @@ class Ingest(ProjectPlaces, Locations, ABC):
         deleted += writer.remove(ingest.told_before(connection, decided.until), forget=False)
         deleted += writer.remove_by_source_id(location.source, batch.deletions)
         deleted += writer.remove_released(location.source, batch.released)
-        strike(connection, location, [*batch.outdated, *back])
+        delete_entries(connection, location, [*batch.outdated, *back])
         note(connection, location, [*prepared.ledger(stored), *decided.ledger])
         save_cursor(connection, location, batch.cursor, followed=followed)
         counts = prepared.counts(stored, deleted)
@@ -223,8 +223,8 @@ def taken_ids(
         " where source = any(%s::text[]) and source_id = any(%s::text[])",
         (sorted({draft.source for draft in drafts}), names),
     )
-    found = {(source, row[0]): identities.TakenId(*row) for source, *row in rows}
-    return lambda source, *ids: [found[source, each] for each in ids if (source, each) in found]
+    taken = {(source, row[0]): identities.TakenId(*row) for source, *row in rows}
+    return lambda source, *ids: [taken[source, each] for each in ids if (source, each) in taken]
 
 
 def _written(writer: Writer, items: Sequence[PreparedDraft | Stored]) -> list[Stored]:
@@ -278,11 +278,11 @@ def note_readings(
 
 def told_before(connection: Connection, until: Mapping[tuple[str, str], int]) -> list[int]:
     """The records that hooks told of a session, and that its transcript has by now."""
-    found: list[int] = []
+    numbers: list[int] = []
     for (source, session), at in until.items():
         rows = connection.execute(
             f"select {KNOWN} from records where source = %s and session = %s and updated_at <= %s",
             (source, session, at),
         )
-        found += [known.number for known in map(ReadBefore.of, rows) if known.is_told]
-    return found
+        numbers += [known.number for known in map(ReadBefore.of, rows) if known.is_told]
+    return numbers

@@ -187,7 +187,7 @@ def note(connection: Connection, location: Location, entries: Iterable[LedgerEnt
     )
 
 
-def strike(connection: Connection, location: Location, items: Iterable[str]) -> None:
+def delete_entries(connection: Connection, location: Location, items: Iterable[str]) -> None:
     """Delete the entries of ``items`` and of items inside them, ``name:7`` in ``name``. An empty
     item is the whole location.
     """

@@ -163,18 +163,18 @@ class Tables(ABC):
         self._database = database
 
     async def identity(self) -> Identity:
-        found: Identity = await self._database.read(self._identity)
-        return found
+        identity: Identity = await self._database.read(self._identity)
+        return identity
 
     async def page(self, table: Table, after: Row | None) -> list[Row]:
         """The next rows after the key ``after``, at most ``PAGE``."""
-        found: list[Row] = await self._database.read(self._page, table, after)
-        return found
+        rows: list[Row] = await self._database.read(self._page, table, after)
+        return rows
 
     async def last(self, table: Table) -> Row | None:
         """The key of the last row; None for an empty table."""
-        found: Row | None = await self._database.read(self._last, table)
-        return found
+        key: Row | None = await self._database.read(self._last, table)
+        return key
 
     async def put(self, table: Table, rows: Sequence[Row]) -> None:
         """Add the rows; those that are there stay. For vectors, 2-byte floats, little-endian."""

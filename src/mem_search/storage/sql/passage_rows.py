@@ -15,7 +15,7 @@ from mem_search.storage.rules.checksums import BYTES, is_whole
 from mem_search.storage.sql.connection import Connection, from_json
 
 
-class Same(NamedTuple):
+class PassageKey(NamedTuple):
     """The key of a passage: equal keys of one record are the same passage."""
 
     record: int
@@ -24,7 +24,7 @@ class Same(NamedTuple):
     field: str
 
 
-Kept = dict[Same, list[int]]
+Kept = dict[PassageKey, list[int]]
 """Passages that are ready to take other places."""
 
 
@@ -57,7 +57,7 @@ def take_out(connection: Connection, records: Sequence[int]) -> Kept:
         " where record_id = any(%s::bigint[]) order by record_id, ordinal",
         (list(records),),
     ):
-        kept.setdefault(Same(*same), []).append(passage)
+        kept.setdefault(PassageKey(*same), []).append(passage)
     # Ordinals are moved first, so that kept passages can take their new ones.
     connection.execute(
         "update passages set ordinal = -3 - ordinal where record_id = any(%s::bigint[])",
@@ -85,7 +85,7 @@ def write(
                 passage.ordinal, draft.kind, passage.field, passage.start, passage.end,
                 passage.page, digest, parts, people, passage.above, number,
             )  # fmt: skip
-            if reusable := kept.get(Same(number, digest, draft.kind, passage.field)):
+            if reusable := kept.get(PassageKey(number, digest, draft.kind, passage.field)):
                 place = reusable.pop(0)
                 again.append((*values, place))
             else:
@@ -143,10 +143,10 @@ def spans_of_records(
     connection: Connection, numbers: Sequence[int]
 ) -> dict[int, list[PassageSpan]]:
     """See ``SearchSnapshot``."""
-    found: dict[int, list[PassageSpan]] = {}
+    by_record: dict[int, list[PassageSpan]] = {}
     for record, *span in _passages_of(connection, numbers, "span_start, span_end, page, above"):
-        found.setdefault(record, []).append(PassageSpan(*span))
-    return found
+        by_record.setdefault(record, []).append(PassageSpan(*span))
+    return by_record
 
 
 def contexts(

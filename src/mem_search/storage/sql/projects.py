@@ -59,15 +59,15 @@ class ProjectPlaces(Repository):
 
 def known(connection: Connection, places: Sequence[ProjectPlace]) -> list[KnownProject | None]:
     """The project of each place; None for one of which something is still to be recorded."""
-    found: list[KnownProject | None] = []
+    projects: list[KnownProject | None] = []
     for place in places:
         marks = _recorded(connection, place)
         number = _project_of(connection, place, marks)
         is_whole = all(marks.get(mark) == number for mark in _own(place)) and all(
             mark in marks for mark in place.marks
         )
-        found.append(named(connection, number) if number and is_whole else None)
-    return found
+        projects.append(named(connection, number) if number and is_whole else None)
+    return projects
 
 
 def settle(connection: Connection, places: Sequence[ProjectPlace]) -> list[KnownProject]:
@@ -126,10 +126,10 @@ def names_meant(connection: Any, name: str) -> list[str]:
 def rename(connection: Connection, number: int, name: str) -> int:
     """Name the project and all that was merged into it; how many records have the name now."""
     connection.execute("update projects set name = %s where id = %s", (name, number))
-    return bear(connection, with_merged(connection, number), name)
+    return rename_in_records(connection, with_merged(connection, number), name)
 
 
-def bear(connection: Connection, numbers: Sequence[int], name: str) -> int:
+def rename_in_records(connection: Connection, numbers: Sequence[int], name: str) -> int:
     """Let the records of these projects bear ``name``; how many are changed."""
     of_these = "project_id = any(%s::bigint[])"
     others = connection.column(
@@ -141,9 +141,9 @@ def bear(connection: Connection, numbers: Sequence[int], name: str) -> int:
     return connection.count(f"select count(*) from records where {of_these}", (list(numbers),))
 
 
-def move(connection: Connection, which: str, values: list[object], old: str, name: str) -> None:
-    """Give records of the project ``old`` another; ``which`` is a condition over ``records``."""
-    chosen = f"select id from records where {which} and project = %s"
+def move(connection: Connection, condition: str, values: list[object], old: str, name: str) -> None:
+    """Give records of the project ``old`` another; ``condition`` is over ``records``."""
+    chosen = f"select id from records where {condition} and project = %s"
     for table, column, record in (("edges", "key", "from_id"), ("names", "name", "record_id")):
         for sort in _KEYED:
             before, after = f"{sort}:{old.lower()}:", f"{sort}:{name.lower()}:"
@@ -153,7 +153,7 @@ def move(connection: Connection, which: str, values: list[object], old: str, nam
                 (after, len(before) + 1, len(before), before, *values, old),
             )
     connection.execute(
-        f"update records set project = %s where {which} and project = %s", (name, *values, old)
+        f"update records set project = %s where {condition} and project = %s", (name, *values, old)
     )
 
 
@@ -191,11 +191,11 @@ def _recorded(connection: Connection, place: ProjectPlace) -> dict[str, int]:
     rows = connection.execute(
         "select mark, project_id from project_marks where mark = any(%s::text[])", (wanted,)
     )
-    found: dict[str, int] = dict(rows)
-    if not place.root and _is_below(place, found):
-        nearest = next(found[mark] for _, mark in _trees(place.directory) if mark in found)
-        found.setdefault(f"folder:{place.directory}", nearest)
-    return found
+    recorded: dict[str, int] = dict(rows)
+    if not place.root and _is_below(place, recorded):
+        nearest = next(recorded[mark] for _, mark in _trees(place.directory) if mark in recorded)
+        recorded.setdefault(f"folder:{place.directory}", nearest)
+    return recorded
 
 
 def _local(marks: Iterable[str]) -> list[str]:

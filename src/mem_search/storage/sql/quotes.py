@@ -60,12 +60,12 @@ class Quotes(ABC):
             f" r.data::text, {FACETS} from records r where r.id = any(%s)",
             (list(numbers),),
         )
-        found: set[tuple[str, str]] = set()
+        traces: set[tuple[str, str]] = set()
         for ref, source_id, project, session, title, body, url, data, facets in rows:
             texts = [source_id, project, session, title, body, url, facets]
-            found |= {("word", word) for word in noted(texts, data)}
-            found |= {("id", name) for name in (source_id, project, session) if name}
-            found.add(("ref", ref))
+            traces |= {("word", word) for word in noted(texts, data)}
+            traces |= {("id", name) for name in (source_id, project, session) if name}
+            traces.add(("ref", ref))
         uploads = self._connection.column(
             "select distinct j.params ->> 'path' from jobs j"
             " where j.params ->> 'spooled' is not null and j.params ->> 'path' is not null"
@@ -77,26 +77,26 @@ class Quotes(ABC):
             " and o.id not in (select record_id from forget_records)))",
             {"numbers": list(numbers), "now": now_ms()},
         )
-        found |= {("id", name) for name in uploads}
+        traces |= {("id", name) for name in uploads}
         self._connection.insert(
-            "forget_traces", ("sort text", "value text"), list(found), "on conflict do nothing"
+            "forget_traces", ("sort text", "value text"), list(traces), "on conflict do nothing"
         )
 
     def traces_left(self) -> Traces:
         """What was noted, without the words that some record still has."""
-        found: dict[str, set[str]] = {"word": set(), "ref": set(), "id": set()}
+        by_sort: dict[str, set[str]] = {"word": set(), "ref": set(), "id": set()}
         for sort, value in self._connection.execute("select sort, value from forget_traces"):
-            found[sort].add(value)
-        if not found["word"] and not found["id"]:
-            return Traces(frozenset(), frozenset(found["ref"]))
-        gone = found["word"] - self._known(found["word"])
+            by_sort[sort].add(value)
+        if not by_sort["word"] and not by_sort["id"]:
+            return Traces(frozenset(), frozenset(by_sort["ref"]))
+        gone = by_sort["word"] - self._known(by_sort["word"])
         held = self._connection.column(
             "select distinct project from records union select distinct session from records"
         )
         shared = self._connection.column(
             f"select location from cursors where followed union {_SHARED}"
         )
-        return traces_of(gone, found["ref"], found["id"], frozenset(held), shared)
+        return traces_of(gone, by_sort["ref"], by_sort["id"], frozenset(held), shared)
 
     def saved_searches_naming(self, numbers: Sequence[int]) -> list[str]:
         """The saved searches that ``remove`` would remove, were these records forgotten."""
@@ -157,8 +157,8 @@ class Quotes(ABC):
         removed["research steps"] = self._research_cleaned(
             Traces(frozenset(), frozenset(named - existing))
         )
-        found = ask.execute("select seq, result from search_jobs where result is not null")
-        gone = [(row,) for row, result in found if refs_in(result) - existing]
+        jobs = ask.execute("select seq, result from search_jobs where result is not null")
+        gone = [(row,) for row, result in jobs if refs_in(result) - existing]
         removed["background searches"] = ask.many("delete from search_jobs where seq = %s", gone)
         asked = ask.execute("select id, query from search_log").fetchall()
         said = {word for _, query in asked for word in words_of(query)}

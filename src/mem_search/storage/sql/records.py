@@ -56,14 +56,14 @@ SORTED: Final[Mapping[str, tuple[str, str]]] = {
 
 def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
     """Hydrate: the records with these numbers, in one statement whatever their count."""
-    found: dict[int, Record] = {}
+    records: dict[int, Record] = {}
     if not numbers:
-        return found
+        return records
     for (
         number, kind, source, source_id, title, body, created, updated, project, session, position,
         url, importance, archived, data, newer_kind, newer, tags, older, opened,
     ) in connection.execute(_RECORDS, (list(numbers),)):  # fmt: skip
-        found[number] = Record(
+        records[number] = Record(
             number=number,
             kind=kind,
             source=source,
@@ -84,7 +84,7 @@ def fetch(connection: Connection, numbers: Sequence[int]) -> dict[int, Record]:
             supersedes=tuple(Ref(each, other) for each, other in from_json(older) or ()),
             opened_at=opened,
         )
-    return found
+    return records
 
 
 def with_links(connection: Connection, numbers: Sequence[int]) -> list[RecordWithLinks]:
@@ -177,14 +177,14 @@ def sort_values(
         " where r.id = any(%s::bigint[])) s",
         (numbers.tolist(),),
     )
-    known, *found = [np.array(from_json(column) or (), np.int64) for column in row]
+    known, *ranks = [np.array(from_json(column) or (), np.int64) for column in row]
     if not len(known):
         return {name: np.full(len(numbers), -1) for name in named}
     rows = np.argsort(known)
     at = rows[np.searchsorted(known, numbers, sorter=rows).clip(max=len(known) - 1)]
     return {
         name: np.where(known[at] == numbers, values[at], -1)
-        for name, values in zip(named, found, strict=True)
+        for name, values in zip(named, ranks, strict=True)
     }
 
 
@@ -192,23 +192,23 @@ MAX_ALIKE: Final = 10
 """Commits whose hashes begin alike that are looked at: of seven letters two are rare."""
 
 
-def called(connection: Connection, called: RecordId) -> list[int]:
+def called(connection: Connection, wanted: RecordId) -> list[int]:
     """The records that an id means, in the order they were stored."""
-    if called.foreign:
+    if wanted.foreign:
         return []
-    if called.alias:
+    if wanted.alias:
         return connection.column(
             "select record_id from names where name = %s order by record_id",
-            (f"id:{called.alias}",),
+            (f"id:{wanted.alias}",),
         )
-    if called.commit:
+    if wanted.commit:
         return connection.column(
             "select id from records where source = %s and source_id >= %s and source_id < %s"
             " order by id limit %s",
-            (VARIETIES["commit"][1], called.commit, f"{called.commit}g", MAX_ALIKE),
+            (VARIETIES["commit"][1], wanted.commit, f"{wanted.commit}g", MAX_ALIKE),
         )
     return connection.column(
-        "select id from records where id = %s and %s in ('', kind)", (called.number, called.kind)
+        "select id from records where id = %s and %s in ('', kind)", (wanted.number, wanted.kind)
     )
 
 
@@ -293,14 +293,14 @@ class Records(Repository):
         sessions = self._newest(connection, replace(filters, kinds=("session_summary",)), limit)
         observed = replace(filters, kinds=("observation",))
         named = dict.fromkeys((s.project, s.session) for s in sessions if s.session)
-        found = [
+        newest = [
             record
             for project, session in named
             for record in self._newest(
                 connection, replace(observed, project=project, session=session), observations
             )
         ] or self._newest(connection, observed, observations)
-        return sessions, sorted(found, key=lambda r: (r.created_at, r.number), reverse=True)
+        return sessions, sorted(newest, key=lambda r: (r.created_at, r.number), reverse=True)
 
     @reads
     def export_page(
@@ -340,8 +340,8 @@ class Records(Repository):
     def is_project(self, connection: Connection, name: str) -> bool:
         """Whether a project that is recorded somewhere has the name of this folder."""
         same = 'lower(folder) = lower(%s::text collate "C")'
-        found = connection.maybe(f"select 1 from projects where {same} and root != ''", (name,))
-        return found is not None
+        row = connection.maybe(f"select 1 from projects where {same} and root != ''", (name,))
+        return row is not None
 
     @reads
     def content_hashes(self, connection: Connection, numbers: Sequence[int]) -> dict[int, str]:
@@ -362,5 +362,5 @@ class Records(Repository):
 
 
 def _in_order(connection: Connection, numbers: Sequence[int]) -> list[Record]:
-    found = fetch(connection, numbers)
-    return [found[number] for number in numbers if number in found]
+    records = fetch(connection, numbers)
+    return [records[number] for number in numbers if number in records]

@@ -89,7 +89,7 @@ class StoredSearchLog(Repository):
         self, connection: Connection, limit: int, since: int | None = None
     ) -> list[AskedQuery]:
         """Queries that found nothing when they were last asked with each of their filters."""
-        return [asked for asked, found in _asked(connection, since) if not found][:limit]
+        return [asked for asked, total in _asked(connection, since) if not total][:limit]
 
     @reads
     def slow(
@@ -129,7 +129,7 @@ def sharing(connection: Connection, words: Sequence[str], limit: int) -> list[As
         return []
     condition = " or ".join(["strpos(lower(query), %s) > 0"] * len(words))
     newest = f"id > (select max(id) from search_log) - {MAX_SHARING} and ({condition})"
-    return [asked for asked, found in _asked(connection, None, newest, words) if found][:limit]
+    return [asked for asked, total in _asked(connection, None, newest, words) if total][:limit]
 
 
 def beginning(connection: Connection, prefix: str, limit: int) -> list[AskedQuery]:
@@ -140,8 +140,8 @@ def beginning(connection: Connection, prefix: str, limit: int) -> list[AskedQuer
     begun = prefix.casefold()
     return [
         asked
-        for asked, found in _asked(connection, None, newest)
-        if found and asked.query.casefold().startswith(begun) and asked.query != prefix
+        for asked, total in _asked(connection, None, newest)
+        if total and asked.query.casefold().startswith(begun) and asked.query != prefix
     ][:limit]
 
 
@@ -165,7 +165,7 @@ def _by_question(rows: Iterable[tuple[str, str, int, int]]) -> list[tuple[AskedQ
     """
     # In Python: databases differ in the letters whose case they fold.
     asked: dict[str, AskedQuery] = {}
-    found: dict[str, dict[str, int]] = {}
+    totals: dict[str, dict[str, int]] = {}
     for query, filters, at, total in rows:
         key = query.casefold().rstrip(" ?!.") or query
         known = asked.get(key)
@@ -174,6 +174,6 @@ def _by_question(rows: Iterable[tuple[str, str, int, int]]) -> list[tuple[AskedQ
             if known is None
             else replace(known, times=known.times + 1)
         )
-        found.setdefault(key, {}).setdefault(filters, total)
+        totals.setdefault(key, {}).setdefault(filters, total)
     ordered = sorted(asked, key=lambda key: (-asked[key].times, -asked[key].last_at))
-    return [(asked[key], sum(found[key].values())) for key in ordered]
+    return [(asked[key], sum(totals[key].values())) for key in ordered]

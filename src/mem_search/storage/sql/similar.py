@@ -135,10 +135,10 @@ def _compare(connection: Connection, report: int, page: int) -> None:
         " from records r where id = %s",
         (page,),
     )
-    found = compared(text, other, [(here, there) for here, there in anchors])
-    if found is None:
+    comparison = compared(text, other, [(here, there) for here, there in anchors])
+    if comparison is None:
         return
-    runs, strength = found
+    runs, strength = comparison
     edge = connection.maybe(
         "insert into edges(from_id, target, relation, key, to_id, origin, strength, created_at)"
         " values(%s, %s, %s, %s, %s, %s, %s, %s) on conflict do nothing returning id",
@@ -170,9 +170,9 @@ def to_compare(
     shown: Counter[tuple[int, int]] = Counter()
     common: list[int] = []
     again: set[tuple[int, int]] = set()
-    for each, found in holders.items():
-        reports = [known for known, kind, _ in found if kind == _KINDS[0]]
-        pages = {known: url or str(known) for known, kind, url in found if kind == _KINDS[1]}
+    for each, records in holders.items():
+        reports = [known for known, kind, _ in records if kind == _KINDS[0]]
+        pages = {known: url or str(known) for known, kind, url in records if kind == _KINDS[1]}
         ways = [(r, p) for r in reports for p in pages]
         if len(set(pages.values())) > MAX_PAGES or len(reports) > MAX_REPORTS:
             common.append(each)

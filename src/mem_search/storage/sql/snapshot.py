@@ -189,7 +189,7 @@ class SearchSnapshot(ABC):
         """For each of ``words``, as ``known_word`` reads them, how many passages have it in any
         form; ``most`` for more.
         """
-        return [min(most, len(found)) for found in self.passages_with(words)]
+        return [min(most, len(passages)) for passages in self.passages_with(words)]
 
     def exact_matches(self, name: Name, filters: Filters, most: int) -> Candidates:
         """Records within ``filters`` that have ``name`` as it is written, whole ones first.
@@ -198,12 +198,12 @@ class SearchSnapshot(ABC):
         one that has it. None when more than ``most`` records have it, or when too many passages
         to read have its words in a row: then the name says little.
         """
-        found = self._matched(name.query)
+        matched = self._matched(name.query)
         if filters:
-            found = found[self._within(self.passage_columns(found).records, filters)]
-        if not 0 < len(found) <= bm25.COMPARED:
+            matched = matched[self._within(self.passage_columns(matched).records, filters)]
+        if not 0 < len(matched) <= bm25.COMPARED:
             return NO_CANDIDATES
-        texts = passage_rows.texts(self._connection, found)
+        texts = passage_rows.texts(self._connection, matched)
         held = {passage: well for passage, text in texts if (well := name.held(text))}
         passages = np.array(sorted(held), np.int64)
         scores = np.array([held[each] for each in passages.tolist()], np.float64)
@@ -220,7 +220,7 @@ class SearchSnapshot(ABC):
 
     def similar_words(self, word: str) -> list[Counted]:
         """Words of the store from which ``word`` may be a misspelling, unranked."""
-        return self._vocabulary().like(word)
+        return self._vocabulary().correction_candidates(word)
 
     def words_beginning_with(self, prefix: str, limit: int) -> list[Counted]:
         """Longer words that begin with ``prefix`` (lower case), most frequent first."""

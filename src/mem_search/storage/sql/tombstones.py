@@ -32,8 +32,8 @@ class Tombstones:
 
     def times(self, identities: Sequence[Identity]) -> dict[Identity, int]:
         """When each of ``identities`` was forgotten, in ms, of those that were."""
-        found = self._found(identities)
-        return {identity: max(at for _, _, at in rows) for identity, rows in found.items()}
+        by_identity = self._rows_of(identities)
+        return {identity: max(at for _, _, at in rows) for identity, rows in by_identity.items()}
 
     def put(self, identities: Iterable[Identity], at: int) -> None:
         """Refuse these records from now on."""
@@ -45,8 +45,8 @@ class Tombstones:
 
     def lift(self, identities: Sequence[Identity]) -> None:
         """Accept these records again."""
-        found = self._found(identities).values()
-        self._connection.many(self.delete, [row[:2] for rows in found for row in rows])
+        tombstones = self._rows_of(identities).values()
+        self._connection.many(self.delete, [row[:2] for rows in tombstones for row in rows])
 
     def page(self, after: Tombstone | None, size: int) -> list[Tombstone]:
         """Tombstones in a fixed order, for an export."""
@@ -72,7 +72,7 @@ class Tombstones:
             ((t.digest, t.key, t.forgotten_at) for t in tombstones if t.key in keys), "do nothing"
         )
 
-    def _found(self, identities: Sequence[Identity]) -> dict[Identity, list[Row]]:
+    def _rows_of(self, identities: Sequence[Identity]) -> dict[Identity, list[Row]]:
         """Every tombstone of each of ``identities`` that has one."""
         keys = self._connection.column(self.keys)
         if not keys:
@@ -84,11 +84,11 @@ class Tombstones:
                 for each in {kind, ""}:  # one without a kind refuses every kind
                     place = (digest(key, source, source_id, each), key)
                     wanted.setdefault(place, []).append(identity)
-        found: dict[Identity, list[Row]] = {}
+        by_identity: dict[Identity, list[Row]] = {}
         for row in self._stored(wanted):
             for identity in wanted[row[0], row[1]]:
-                found.setdefault(identity, []).append(row)
-        return found
+                by_identity.setdefault(identity, []).append(row)
+        return by_identity
 
     def _stored(self, wanted: Collection[tuple[bytes, bytes]]) -> Iterable[Row]:
         """Those of these digests and keys that are stored."""

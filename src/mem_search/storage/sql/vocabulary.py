@@ -31,7 +31,7 @@ MAX_WORD_CHARS: Final = 40
 MAX_VALUES: Final = 1_000
 """Distinct values that are read: beyond them a completion can be missed, but none is slow."""
 
-MAX_NEIGHBOURS: Final = 8
+MAX_CORRECTIONS: Final = 8
 """Most words that a misspelling stands for; further ones are unrelated."""
 
 MAX_COUNTED: Final = 1_000
@@ -65,7 +65,7 @@ class Vocabulary(ABC):
     def ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
         """Longer words that end with one of ``endings``, the most frequent first."""
 
-    def like(self, word: str) -> list[Counted]:
+    def correction_candidates(self, word: str) -> list[Counted]:
         """Candidates for the correction of ``word``, to be compared letter by letter.
 
         They begin with its first or second letter; words one edit away may begin with any letter.
@@ -84,12 +84,12 @@ class Vocabulary(ABC):
                 f" and length({self.word}) between %s and %s",
                 (initial, initial + LAST, len(word) - edits, len(word) + edits),
             )
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for term, records in rows:
-            found[term] = max(records, found.get(term, 0))
-        return list(found.items())
+            counts[term] = max(records, counts.get(term, 0))
+        return list(counts.items())
 
-    def alike(self, pattern: str) -> list[str]:
+    def matching_pattern(self, pattern: str) -> list[str]:
         """The words that ``pattern`` stands for, the most frequent first: ``au*tion``, ``*tion``.
 
         What precedes the first ``*`` is looked up; without it all words are compared.
@@ -105,15 +105,15 @@ class Vocabulary(ABC):
 
     def expand(self, wild: Sequence[str]) -> dict[str, tuple[str, ...]]:
         """For each word the words it stands for; ``auth*`` means all words with that prefix."""
-        found = {}
+        expanded = {}
         for word in wild:
             if word.endswith("~"):
-                found[word] = self.neighbours(word[:-1])
+                expanded[word] = self.corrections(word[:-1])
             elif "*" in word[:-1]:
-                found[word] = tuple(filter(str.isalnum, self.alike(word)))
+                expanded[word] = tuple(filter(str.isalnum, self.matching_pattern(word)))
             else:
-                found[word] = self.beginnings(word[:-1])
-        return found
+                expanded[word] = self.beginnings(word[:-1])
+        return expanded
 
     def beginnings(self, prefix: str) -> tuple[str, ...]:
         """The words that begin with ``prefix``, and ``prefix*`` where the index can look that up.
@@ -126,16 +126,16 @@ class Vocabulary(ABC):
         if sign:
             return tuple(f"{before}_{word}" for word in self.beginnings(prefix))
         rows = self.beginning_with(prefix, MAX_MEANT)
-        found = tuple(word for word, _ in rows if word.isalnum())
+        words = tuple(word for word, _ in rows if word.isalnum())
         if len(rows) == MAX_MEANT or stem(prefix) == prefix:
-            return (f"{prefix}*", *found)
-        return (prefix, *found)
+            return (f"{prefix}*", *words)
+        return (prefix, *words)
 
-    def neighbours(self, word: str) -> tuple[str, ...]:
+    def corrections(self, word: str) -> tuple[str, ...]:
         """Words of the store that ``word`` may be a misspelling of, the likeliest first."""
         if not (word.isascii() and word.isalnum() and edits_allowed(word)):
             return ()
-        near = nearest(word, self.like(word), MAX_NEIGHBOURS)
+        near = nearest(word, self.correction_candidates(word), MAX_CORRECTIONS)
         return tuple(other for other in near if other.isalnum())
 
     def named(self, names: Names, prefix: str, limit: int) -> list[Counted]:
@@ -150,9 +150,9 @@ class Vocabulary(ABC):
             case "tag":
                 counted = "select 1 from facets where name = 'tag' and value = %s"
         folded = folded_name(prefix)
-        found = [v for v in self.values_of(names) if folded_name(v).startswith(folded)]
+        values = [v for v in self.values_of(names) if folded_name(v).startswith(folded)]
         counting = f"select count(*) from ({counted} limit {MAX_COUNTED}) c"
-        counts = [(v, self._connection.count(counting, (v,))) for v in found[: 5 * limit]]
+        counts = [(v, self._connection.count(counting, (v,))) for v in values[: 5 * limit]]
         return sorted(counts, key=lambda item: (-item[1], item[0]))[:limit]
 
     def values_of(self, field: str, most: int = MAX_VALUES) -> list[str]:

@@ -57,13 +57,11 @@ def revision(connection: sqlite3.Connection) -> int | None:
     row = connection.execute("select value from meta where key = ?", (_REVISION,)).fetchone()
     if row is None or not str(row[0]).isascii() or not str(row[0]).isdecimal():
         return None
-    found, (oldest, newest) = (
-        int(row[0]),
-        connection.execute(
-            "select coalesce(min(revision), 0), coalesce(max(revision), 0) from record_changes"
-        ).fetchone(),
-    )
-    return found if oldest - 1 <= found <= newest else None
+    stored = int(row[0])
+    oldest, newest = connection.execute(
+        "select coalesce(min(revision), 0), coalesce(max(revision), 0) from record_changes"
+    ).fetchone()
+    return stored if oldest - 1 <= stored <= newest else None
 
 
 def writes_since(connection: sqlite3.Connection) -> int:
@@ -75,10 +73,10 @@ def load(connection: sqlite3.Connection, of: Of, layout: np.dtype[Any]) -> dict[
     """The blocks of ``layout`` by their place; others were written by another version, or are
     damaged, which is logged.
     """
-    found = connection.execute(
+    rows = connection.execute(
         "select block, content from column_blocks where of = ? order by block", (of,)
     )
-    blocks = ((place, _decoded(of, place, content, layout)) for place, content in found)
+    blocks = ((place, _decoded(of, place, content, layout)) for place, content in rows)
     return {place: block for place, block in blocks if block is not None}
 
 
@@ -160,8 +158,8 @@ def kinds_by_name(codes: Codes) -> tuple[list[str], Codes]:
 
     "" is the name of the code of no record.
     """
-    found, places = np.unique(codes, return_inverse=True)
-    names = [KIND_CODES.name(code) if code != MAX_CODES else "" for code in found.tolist()]
+    distinct, places = np.unique(codes, return_inverse=True)
+    names = [KIND_CODES.name(code) if code != MAX_CODES else "" for code in distinct.tolist()]
     return names, places.astype(np.uint8)
 
 

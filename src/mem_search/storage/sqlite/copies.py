@@ -18,7 +18,7 @@ from mem_search.model.statistics import Examined
 from mem_search.storage import archive
 from mem_search.storage.archive import UPGRADE_COPIES
 from mem_search.storage.sqlite.damage import damaged_parts, named
-from mem_search.storage.sqlite.mark import check, damaged, reading, start_anew
+from mem_search.storage.sqlite.mark import check, damaged, fresh_start_command, reading
 from mem_search.storage.sqlite.migrations import is_older, missing
 
 log = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ def examine(database: Path) -> int:
 def examined(database: Path) -> Examined:
     """The file has what its mark says, and SQLite finds no error in it. Reads only."""
     file = quote(str(database))
-    start_over = f"{start_anew(database)}; mem-search sync"
+    start_over = f"{fresh_start_command(database)}; mem-search sync"
     fix = f"mem-search restore --replace FILE (your last backup), or {start_over}"
     try:
         check(database)

@@ -134,15 +134,15 @@ class MetadataColumns:
     def passing(self, connection: sqlite3.Connection, test: MetadataTest) -> NDArray[np.int64]:
         """The records that pass ``test`` by their metadata, perhaps newer ones, too."""
         condition, values = FILTERS.value_condition(test)
-        found = []
+        records = []
         for name in test.names:
             column = self._current(connection, name)
             (passed,) = connection.execute(
                 f"select json_group_array(v.key) from json_each(?) v where {condition}",
                 (f"[{','.join(column.values)}]", *values),
             ).fetchone()
-            found.append(column.records[np.isin(column.numbers, json.loads(passed))])
-        return np.concatenate(found)
+            records.append(column.records[np.isin(column.numbers, json.loads(passed))])
+        return np.concatenate(records)
 
     def _current(self, connection: sqlite3.Connection, name: str) -> MetadataColumn:
         (newest, oldest) = connection.execute(

@@ -38,8 +38,8 @@ def texts(connection: sqlite3.Connection, records: Iterable[int]) -> Iterator[Te
     long one for each passage cut from it.
     """
     for number in records:
-        found = connection.execute("select title, body from records where id = ?", (number,))
-        for title, body in found.fetchall():
+        rows = connection.execute("select title, body from records where id = ?", (number,))
+        for title, body in rows.fetchall():
             for passage, start, end, parts, people in connection.execute(
                 "select id, span_start, span_end, parts, people from passages"
                 " where record_id = ? and ordinal >= 0",
@@ -81,7 +81,7 @@ def pieces(
     condition = "" if asked is None else "where term in (select value from json_each(?))"
     values = () if asked is None else (json.dumps(asked, ensure_ascii=False),)
     terms: list[str] = []
-    found: list[str] = []
+    place_lists: list[str] = []
     size = 0
     for term, places in connection.execute(
         f"select term, group_concat(doc * {_SHIFT} + case col {_WEIGHTS} end)"
@@ -89,20 +89,20 @@ def pieces(
         values,
     ):
         terms.append(term)
-        found.append(places)
+        place_lists.append(places)
         size += len(places)
         if size > _BATCH:
-            yield _piece(terms, found, key)
-            terms, found, size = [], [], 0
+            yield _piece(terms, place_lists, key)
+            terms, place_lists, size = [], [], 0
     if terms:
-        yield _piece(terms, found, key)
+        yield _piece(terms, place_lists, key)
 
 
-def _piece(terms: Sequence[str], found: Sequence[str], key: bytes) -> Piece:
-    """The lists of ``terms``; each of ``found`` has a number for every place of its term."""
-    numbers = np.concatenate([*_decoded(",".join(found))])
+def _piece(terms: Sequence[str], place_lists: Sequence[str], key: bytes) -> Piece:
+    """The lists of ``terms``; each of ``place_lists`` has a number for every place of its term."""
+    numbers = np.concatenate([*_decoded(",".join(place_lists))])
     passages, weights = numbers // _SHIFT, numbers % _SHIFT
-    owners = np.repeat(np.arange(len(terms)), [each.count(",") + 1 for each in found])
+    owners = np.repeat(np.arange(len(terms)), [each.count(",") + 1 for each in place_lists])
     first = np.ones(len(numbers), np.bool_)
     first[1:] = (np.diff(owners) != 0) | (np.diff(passages) != 0)
     starts = np.flatnonzero(first)
@@ -134,10 +134,10 @@ def sums(connection: sqlite3.Connection) -> tuple[int, float]:
 def all_lengths(connection: sqlite3.Connection) -> NDArray[np.int32]:
     """The lengths of all passages, by number, in words."""
     (last,) = connection.execute("select max(id) from passages_fts_docsize").fetchone()
-    found = np.zeros((last or 0) + 1, np.int32)
-    for first in range(0, len(found), _SPAN):
-        found = lengths(connection, found, "where id >= ? and id < ?", (first, first + _SPAN))
-    return found
+    known = np.zeros((last or 0) + 1, np.int32)
+    for first in range(0, len(known), _SPAN):
+        known = lengths(connection, known, "where id >= ? and id < ?", (first, first + _SPAN))
+    return known
 
 
 def lengths(
@@ -154,10 +154,10 @@ def lengths(
     ).fetchone()
     passages = np.array(json.loads(ids), np.int64)
     columns = varints(bytes.fromhex(sizes or "")).reshape(-1, len(bm25.WEIGHTS))
-    found = np.zeros(max(len(known), int(passages.max(initial=-1)) + 1), np.int32)
-    found[: len(known)] = known
-    found[passages] = columns.sum(axis=1)
-    return found
+    by_passage = np.zeros(max(len(known), int(passages.max(initial=-1)) + 1), np.int32)
+    by_passage[: len(known)] = known
+    by_passage[passages] = columns.sum(axis=1)
+    return by_passage
 
 
 def varints(data: bytes) -> NDArray[np.int64]:

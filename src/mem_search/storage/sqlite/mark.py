@@ -172,14 +172,14 @@ def check(database: Path) -> None:
         raise damaged(database, "it ends in the middle of a page")
     try:
         with closing(reading(database)) as connection:
-            found = dict(connection.execute(_NUMBERS).fetchall())
+            stored = dict(connection.execute(_NUMBERS).fetchall())
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             return  # who opens it says that better
         raise damaged(database, str(error)) from error
-    if found.get("store_id") != held.store:
+    if stored.get("store_id") != held.store:
         raise damaged(database, "it is another store than its mark says")
-    commits = str(found.get("commits", 0))
+    commits = str(stored.get("commits", 0))
     if not commits.isdecimal() or int(commits) < held.commit:
         raise damaged(
             database,
@@ -214,11 +214,12 @@ def damaged(database: Path, problem: str, other: str = "") -> StoreDamaged:
     """The error for a damaged store: how to examine it, restore it, or begin a new one."""
     return StoreDamaged(
         f"{database} is damaged: {problem}. Nothing was changed. To examine it: mem-search doctor;"
-        f" to bring back a backup: mem-search restore --replace FILE; {start_anew(database)}{other}"
+        f" to bring back a backup: mem-search restore --replace FILE;"
+        f" {fresh_start_command(database)}{other}"
     )
 
 
-def start_anew(database: Path) -> str:
+def fresh_start_command(database: Path) -> str:
     """The command that moves a store aside, so that the next start makes an empty one."""
     aside, files = quote(str(database.parent / "aside")), f"{quote(str(database))}*"
     if (index := _index_of(database).parents[1]).exists():

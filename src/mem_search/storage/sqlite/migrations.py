@@ -154,8 +154,8 @@ def missing(connection: sqlite3.Connection) -> list[str]:
     """
     tables = {name for (name,) in connection.execute("select name from sqlite_master")}
     if tables and _TABLE not in tables:
-        found = ", ".join(sorted(tables)[:3])
-        raise StorageError(_FOREIGN.format(path=_path(connection), tables=found))
+        names = ", ".join(sorted(tables)[:3])
+        raise StorageError(_FOREIGN.format(path=_path(connection), tables=names))
     rows = connection.execute(f"select name from {_TABLE}") if tables else ()
     return STORE.missing([name for (name,) in rows], _path(connection))
 

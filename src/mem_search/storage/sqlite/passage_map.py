@@ -44,9 +44,9 @@ class PassageMap:
         """The columns of ``passages``; one beyond the map does not exist."""
         if len(passages) and passages.max() >= len(self.records):
             known = np.flatnonzero(passages < len(self.records))
-            found = columns_for(passages)
-            put(found, known, self.of(passages[known]))
-            return found
+            columns = columns_for(passages)
+            put(columns, known, self.of(passages[known]))
+            return columns
         return PassageColumns(
             passages,
             self.records[passages],
@@ -114,14 +114,14 @@ def _whole(connection: sqlite3.Connection) -> PassageMap:
 
 def _extended(known: PassageMap, rows: Sequence[Any]) -> PassageMap:
     size = max(len(known.records), max(rows[0], default=-1) + 1)
-    found = PassageMap(
+    extended = PassageMap(
         records=_grown(known.records, size),
         kinds=_grown(known.kinds, size),
         code=_grown(known.code, size),
         lengths=_grown(known.lengths, size),
     )
-    _fill(found, rows)
-    return found
+    _fill(extended, rows)
+    return extended
 
 
 def _grown(column: NDArray[T], size: int) -> NDArray[T]:

@@ -107,7 +107,7 @@ class Segment:
             self.sums.check(offset + start * ROW.itemsize, offset + end * ROW.itemsize)
         return self.rows[start:end]
 
-    def rest(self) -> None:
+    def release_pages(self) -> None:
         """Let the system have the pages of a file that were read."""
         if self.sums is not None:
             let_go(self.sums.content)
@@ -154,13 +154,13 @@ def merged(segments: Sequence[tuple[int, Segment]], home: NDArray[np.int8]) -> I
     ends = np.cumsum(sizes)
     cuts = np.searchsorted(ends, np.arange(_PIECE, ends[-1] if len(ends) else 0, _PIECE))
     for low, high in pairwise(np.unique([0, *cuts, len(words)]).tolist()):
-        found, of = [], []
+        at_home, of = [], []
         for number, each in segments:
             some, their, rows = each.among(words[low], words[high - 1])
             kept = home[rows["passage"]] == number
-            found.append(rows[kept])
+            at_home.append(rows[kept])
             of.append(np.repeat(np.searchsorted(words, some) - low, their)[kept])
-        rows, owners = np.concatenate(found), np.concatenate(of)
+        rows, owners = np.concatenate(at_home), np.concatenate(of)
         if len(segments) > 1:
             order = np.lexsort((rows["passage"], owners))
             rows, owners = rows[order], owners[order]
@@ -219,11 +219,11 @@ def opened(file: Path, token: bytes) -> tuple[Segment, NDArray[np.int32], int]:
     checked = _Sums(content, sums, end, np.zeros(len(sums), np.bool_))
     checked.check(first, end)
     starts = np.frombuffer(content, "<i8", words + 1, first + 8 * words)
-    found = Segment(
+    lists = Segment(
         np.frombuffer(content, "<u8", words, first),
         starts[:-1],
         starts[1:],
         np.frombuffer(content, ROW, rows, _HEAD.size),
         checked,
     )
-    return found, np.frombuffer(content, "<i4", passages, first + 16 * words + 8), revision
+    return lists, np.frombuffer(content, "<i4", passages, first + 16 * words + 8), revision

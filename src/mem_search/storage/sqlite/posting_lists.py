@@ -34,7 +34,7 @@ _KEY: Final = 16
 
 _GONE: Final = -1
 
-Found = tuple[Numbers, NDArray[np.uint16]]
+PostingList = tuple[Numbers, NDArray[np.uint16]]
 """The passages with a word, in order of their segments, and how often, weighted."""
 
 Each = Callable[[Iterable[T]], Iterator[T]]
@@ -59,18 +59,18 @@ class PostingLists:
     key: bytes
     changed: int = 0
 
-    def of(self, term: str) -> Found:
+    def of(self, term: str) -> PostingList:
         """Raises ListsDamaged."""
         word = hashed(term, self.key)
-        found = [each.of(word) for each in self.segments]
-        if len(found) > 1:
-            found = [rows[self.home[rows["passage"]] == at] for at, rows in enumerate(found)]
-        rows = np.concatenate(found)
+        parts = [each.of(word) for each in self.segments]
+        if len(parts) > 1:
+            parts = [rows[self.home[rows["passage"]] == at] for at, rows in enumerate(parts)]
+        rows = np.concatenate(parts)
         return rows["passage"].astype(np.int64), rows["count"]
 
-    def scores(self, found: Found) -> Values:
+    def scores(self, postings: PostingList) -> Values:
         """The part of BM25 that a word adds to the passages that have it."""
-        passages, counts = found
+        passages, counts = postings
         weight, damping = bm25.factors(
             self.passages, self.mean_length, len(passages), self.lengths[passages]
         )
@@ -133,9 +133,9 @@ def opened(connection: sqlite3.Connection, file: Path) -> PostingLists | None:
     if noted is None or not file.exists():
         return None
     token, key = bytes.fromhex(noted[0])[:_KEY], bytes.fromhex(noted[0])[_KEY:]
-    found, lengths, revision = posting_file.opened(file, token)
+    segment, lengths, revision = posting_file.opened(file, token)
     home = np.where(lengths > 0, 0, _GONE).astype(np.int8)
-    return PostingLists((found,), home, lengths, *indexed_words.sums(connection), revision, key)
+    return PostingLists((segment,), home, lengths, *indexed_words.sums(connection), revision, key)
 
 
 def note(connection: sqlite3.Connection, noted: str) -> None:
@@ -154,21 +154,21 @@ def write_all(connection: sqlite3.Connection, file: Path, each: Each[posting_fil
             pieces.append((words, sizes, rows[:0]))
         held.flush()
         count = held.tell() // ROW.itemsize
-        every = np.memmap(held, ROW, "r", shape=(count,)) if count else np.zeros(0, ROW)
-        found, lengths = posting_file.segment(pieces, every), indexed_words.all_lengths(connection)
+        data = np.memmap(held, ROW, "r", shape=(count,)) if count else np.zeros(0, ROW)
+        segment, lengths = posting_file.segment(pieces, data), indexed_words.all_lengths(connection)
         home, revision = np.zeros(len(lengths), np.int8), newest_write(connection)
-        return PostingLists((found,), home, lengths, 0, 1.0, revision, key).write(file, each)
+        return PostingLists((segment,), home, lengths, 0, 1.0, revision, key).write(file, each)
 
 
 def of_index(connection: sqlite3.Connection, terms: Sequence[str]) -> PostingLists:
     """The lists of ``terms`` alone, as FTS5 has them."""
-    found = posting_file.segment(indexed_words.pieces(connection, b"", terms))
-    condition, listed = "where id in (select value from json_each(?))", found.rows["passage"]
+    segment = posting_file.segment(indexed_words.pieces(connection, b"", terms))
+    condition, listed = "where id in (select value from json_each(?))", segment.rows["passage"]
     lengths = indexed_words.lengths(
         connection, np.zeros(0, np.int32), condition, (json.dumps(listed.tolist()),)
     )
     sums, revision = indexed_words.sums(connection), newest_write(connection)
-    return PostingLists((found,), np.zeros(len(lengths), np.int8), lengths, *sums, revision, b"")
+    return PostingLists((segment,), np.zeros(len(lengths), np.int8), lengths, *sums, revision, b"")
 
 
 def _change(
@@ -188,5 +188,5 @@ def _change(
         " (select json_group_array(id) from passages where record_id in changed)",
         (revision,),
     ).fetchone()
-    found = np.array(json.loads(passages), np.int64)
-    return None if len(found) > most else (np.array(json.loads(records), np.int64), found)
+    numbers = np.array(json.loads(passages), np.int64)
+    return None if len(numbers) > most else (np.array(json.loads(records), np.int64), numbers)

@@ -32,7 +32,7 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.posting_file import ListsDamaged
-from mem_search.storage.sqlite.posting_lists import Found, PostingLists
+from mem_search.storage.sqlite.posting_lists import PostingList, PostingLists
 from mem_search.text.words import AnyWords, WordPhrase, WordQuery
 
 log = logging.getLogger(__name__)
@@ -72,18 +72,18 @@ class Postings:
         self._changing = threading.Lock()
         self._working: asyncio.Task[Exception | None] | None = None
         self._failed_at = -_PAUSE
-        self.start_anew()
+        self.reset_caches()
 
-    def start_anew(self) -> None:
+    def reset_caches(self) -> None:
         """Forget what was read: it is read again when it is asked for."""
         self.passage_map = PassageMapCache()
         self._lists: PostingLists | None = None
         self._is_opened, self._is_behind = False, False
 
-    def rest(self) -> None:
+    def release_pages(self) -> None:
         """Let the system have the pages of the file that were read."""
         if (known := self._lists) is not None:
-            known.segments[0].rest()
+            known.segments[0].release_pages()
 
     async def close(self) -> None:
         """End what is being made."""
@@ -114,20 +114,20 @@ class Postings:
                 terms.append(term)
         parts = query.of if isinstance(query, AnyWords) else (query,)
         is_any = all(isinstance(part, WordPhrase) for part in parts)
-        lists, found = None, list[Found]()
+        lists, postings = None, list[PostingList]()
         if terms and (is_any or own is not None):
-            lists, found = self._found(connection, terms)
+            lists, postings = self._postings_of(connection, terms)
         if lists is None and terms and own is not None:  # FTS5 knows no kinds
             lists = posting_lists.of_index(connection, terms)
-            found = [lists.of(term) for term in terms]
+            postings = [lists.of(term) for term in terms]
         if lists is None:
             return words.scores(connection, query)
         if own is not None:
-            found = [self._of_kinds(connection, each, own) for each in found]
+            postings = [self._of_kinds(connection, each, own) for each in postings]
             mean = lists.mean_length * own.mean_length / corpus.mean_length
             lists = replace(lists, passages=own.size, mean_length=mean)
-        passages = [each for each, _ in found]
-        scores = [lists.scores(each) for each in found]
+        passages = [each for each, _ in postings]
+        scores = [lists.scores(each) for each in postings]
         if others:
             more, their = words.scores(connection, AnyWords(tuple(others)))
             passages.append(more)
@@ -143,12 +143,12 @@ class Postings:
     def matched(self, connection: sqlite3.Connection, query: WordQuery) -> words.Passages:
         """Every passage that matches ``query``, in order; of one word from its list."""
         term = _term_of(query) if isinstance(query, WordPhrase) else None
-        lists, found = self._found(connection, [term]) if term else (None, [])
-        return np.sort(found[0][0] if lists else words.matched(connection, query))
+        lists, postings = self._postings_of(connection, [term]) if term else (None, [])
+        return np.sort(postings[0][0] if lists else words.matched(connection, query))
 
-    def _found(
+    def _postings_of(
         self, connection: sqlite3.Connection, terms: Sequence[str]
-    ) -> tuple[PostingLists | None, list[Found]]:
+    ) -> tuple[PostingLists | None, list[PostingList]]:
         """The lists of ``terms``; none where FTS5 has to answer."""
         lists = self.current(connection)
         try:
@@ -158,9 +158,11 @@ class Postings:
             self._is_behind = True
             return None, []
 
-    def _of_kinds(self, connection: sqlite3.Connection, found: Found, own: Corpus) -> Found:
-        """``found`` in passages of the kinds of ``own``."""
-        passages, counts = found
+    def _of_kinds(
+        self, connection: sqlite3.Connection, postings: PostingList, own: Corpus
+    ) -> PostingList:
+        """``postings`` in passages of the kinds of ``own``."""
+        passages, counts = postings
         kinds = self.passage_map.up_to(connection, int(passages.max(initial=0))).kinds[passages]
         inside = np.isin(kinds, KIND_CODES.among(own.passages))
         return passages[inside], counts[inside]

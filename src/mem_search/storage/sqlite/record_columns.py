@@ -354,8 +354,8 @@ def _listed(
     connection: sqlite3.Connection, columns: Columns, statement: str, values: Sequence[Any]
 ) -> Mask:
     """The records whose numbers ``statement`` returns in one row."""
-    (found,) = connection.execute(statement, values).fetchone()
-    return _mask(columns, np.array(json.loads(found), dtype=np.int64))
+    (numbers,) = connection.execute(statement, values).fetchone()
+    return _mask(columns, np.array(json.loads(numbers), dtype=np.int64))
 
 
 def _mask(columns: Columns, numbers: Numbers) -> Mask:

@@ -74,11 +74,11 @@ class SqliteSearchStore:
         self.corpus = corpus
         self.vectors = vectors
         self.chats = chats
-        self.start_anew()
+        self.reset_caches()
 
-    def start_anew(self) -> None:
+    def reset_caches(self) -> None:
         """Forget what was read: it is read again when it is asked for."""
-        self.postings.start_anew()
+        self.postings.reset_caches()
         self.passages = self.postings.passage_map
         self.records = RecordColumnsCache(self.corpus.changed)
         self.words = WordList()
@@ -97,9 +97,9 @@ class SqliteSearchStore:
         def run(connection: SqliteConnection) -> T:
             return query(SqliteSnapshot(connection, self.chats, self, changes), *args, **kwargs)
 
-        found = await self._database.read(run)
+        result = await self._database.read(run)
         self.postings.wake()
-        return found
+        return result
 
     @contextmanager
     def view(self, *, current: bool = False) -> Iterator[View]:
@@ -179,10 +179,10 @@ class SqliteSearchStore:
         known = self._matching.get(filters)
         if known is not None and known[0] == version:
             return known[1]
-        found = tuple((await self.read(lambda snapshot: snapshot.matching(filters))).tolist())
+        numbers = tuple((await self.read(lambda snapshot: snapshot.matching(filters))).tolist())
         if version is not None:
-            self._matching = {filters: (version, found)}
-        return found
+            self._matching = {filters: (version, numbers)}
+        return numbers
 
 
 @dataclass(slots=True)

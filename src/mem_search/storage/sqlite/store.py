@@ -161,7 +161,7 @@ class SqliteStore(Store):
                 self.database, CorpusCache(self.database, corpus), vectors, chats, self.postings
             )
         self._searches.append(opened)
-        self.database.on_mended.append(opened.start_anew)
+        self.database.on_mended.append(opened.reset_caches)
         return opened
 
     async def watch(self, woken: Callable[[], None]) -> None:
@@ -172,9 +172,9 @@ class SqliteStore(Store):
         await self._store_columns(_MIN_WRITES)
         await self.postings.keep_up()
         await asyncio.to_thread(self.database.unmap)
-        self.postings.rest()
+        self.postings.release_pages()
         for search in self._searches:
-            search.vectors.rest()
+            search.vectors.release_pages()
 
     async def copy(self, target: Path, *, vectors: bool) -> int:
         return await self.database.aside(lambda c: copies.copy(c, target, vectors=vectors))

@@ -118,7 +118,7 @@ class SqliteIndexing(Indexing):
     def vectors_of_equal_content(
         self, connection: SqliteConnection, model: int, hashes: Sequence[bytes]
     ) -> dict[bytes, dict[int, Vectors]]:
-        found: dict[bytes, dict[int, Vectors]] = {}
+        by_digest: dict[bytes, dict[int, Vectors]] = {}
         dimensions = connection.count(
             "select dimensions from embedding_models where id = %s", (model,)
         )
@@ -131,8 +131,8 @@ class SqliteIndexing(Indexing):
             ).fetchall()
             if rows:
                 halves = [entry % 2 for entry, _ in rows]
-                found[digest] = dict(zip(halves, unpack(rows, dimensions), strict=True))
-        return found
+                by_digest[digest] = dict(zip(halves, unpack(rows, dimensions), strict=True))
+        return by_digest
 
     @reads
     def vectors(
@@ -276,7 +276,7 @@ class VectorRows:
             after = last
             await asyncio.sleep(_PAUSE)
 
-    def rest(self) -> None:
+    def release_pages(self) -> None:
         """Let the system have the pages that were read."""
         mapped: Any = self._rows.matrix.base  # none before the first row
         if isinstance(mapped, mmap):
@@ -297,12 +297,12 @@ class VectorRows:
         ).fetchone()
         if last is None:
             return None
-        found = connection.execute(
+        rows = connection.execute(
             "select entry_id, vector from vectors where entry_id between ? and ? and model_id = ?"
             " order by entry_id",
             (2 * after + 2, 2 * last + 1, self.model),
         ).fetchall()
-        self._keep(found)
+        self._keep(rows)
         return int(last)
 
     def _read(
@@ -310,31 +310,31 @@ class VectorRows:
     ) -> tuple[NDArray[np.intp], Vectors]:
         """The same as ``of_passages``, read from the store and added to the file."""
         # The cross join fixes the order; SQLite would read every vector and drop most.
-        found = connection.execute(
+        rows = connection.execute(
             "select v.entry_id, v.vector from json_each(?) j cross join vectors v"
             " on v.entry_id in (2 * j.value, 2 * j.value + 1) and v.model_id = ?",
             (json.dumps(passages.tolist()), self.model),
         ).fetchall()
-        found.sort()
-        vectors = self._keep(found)
-        of = np.array([entry >> 1 for entry, _ in found], dtype=np.int64)
+        rows.sort()
+        vectors = self._keep(rows)
+        of = np.array([entry >> 1 for entry, _ in rows], dtype=np.int64)
         return places_of(of, passages), vectors
 
-    def _keep(self, found: list[tuple[int, bytes]]) -> Vectors:
+    def _keep(self, packed: list[tuple[int, bytes]]) -> Vectors:
         """Add rows in the order of their entries; both halves of a passage come together.
 
         Returns their vectors. Raises DerivedDamaged.
         """
-        vectors = unpack(found, self.dimensions)
-        if not found:
+        vectors = unpack(packed, self.dimensions)
+        if not packed:
             return vectors
-        entries = np.array([entry for entry, _ in found], dtype=np.int64)
+        entries = np.array([entry for entry, _ in packed], dtype=np.int64)
         passages, first, halves = np.unique(entries >> 1, return_index=True, return_counts=True)
         with self._adding:
             if self._full:
                 return vectors
             try:
-                rows = self._room(int(passages[-1]) + 1, self._count + len(found))
+                rows = self._room(int(passages[-1]) + 1, self._count + len(packed))
                 self._write(vectors.tobytes())
             except OSError as error:
                 self._full = True
@@ -342,7 +342,7 @@ class VectorRows:
                 return vectors
             rows.two[passages] = halves > 1
             rows.first[passages] = self._count + first  # last, because this makes them known
-            self._count += len(found)
+            self._count += len(packed)
         return vectors
 
     def _write(self, content: bytes) -> None:

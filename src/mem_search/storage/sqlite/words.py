@@ -223,12 +223,12 @@ def _lines_beginning_with(lines: str, beginning: str, most: int) -> list[str]:
             low = end
         else:
             high = middle
-    found: list[str] = []
-    while len(found) < most and lines.startswith(beginning, low + 1):
+    words: list[str] = []
+    while len(words) < most and lines.startswith(beginning, low + 1):
         end = lines.index("\n", low + 1)
-        found.append(lines[low + 1 : end][::-1])
+        words.append(lines[low + 1 : end][::-1])
         low = end
-    return found
+    return words
 
 
 @dataclass(slots=True)
@@ -251,30 +251,30 @@ class WordList:
     _revision: int = -1
     _lock: Lock = field(default_factory=Lock)
 
-    def alike(self, connection: sqlite3.Connection, pattern: str) -> list[str]:
+    def matching_pattern(self, connection: sqlite3.Connection, pattern: str) -> list[str]:
         """The first ``MAX_MEANT`` words that ``pattern`` stands for."""
         lines = self._current(connection)
         matches = pattern_of(pattern).fullmatch
         piece = max(pattern.split("*"), key=len)
-        found: list[str] = []
+        words: list[str] = []
         at = lines.find(piece)
-        while at >= 0 and len(found) < MAX_MEANT:
+        while at >= 0 and len(words) < MAX_MEANT:
             end = lines.index("\n", at)
             word = lines[lines.rindex("\n", 0, at) + 1 : end]
-            if matches(word) and word not in found:
-                found.append(word)
+            if matches(word) and word not in words:
+                words.append(word)
             at = lines.find(piece, end)
-        return [word for word, _ in _counted(connection, found)]
+        return [word for word, _ in _counted(connection, words)]
 
     def ending_with(
         self, connection: sqlite3.Connection, endings: Sequence[str], limit: int
     ) -> list[Counted]:
         """The ``limit`` most frequent longer words that end with one of ``endings``."""
         self._current(connection)
-        found = [word for word in self._added if word.endswith(tuple(endings))]
+        words = [word for word in self._added if word.endswith(tuple(endings))]
         for ending in endings:
-            found += _lines_beginning_with(self._by_end, ending[::-1], MAX_ENDING_SO)
-        longer = dict.fromkeys(word for word in found if word not in endings)
+            words += _lines_beginning_with(self._by_end, ending[::-1], MAX_ENDING_SO)
+        longer = dict.fromkeys(word for word in words if word not in endings)
         known = _counted(connection, [*longer][:MAX_ENDING_SO])
         return sorted(known, key=lambda each: (-each[1], each[0]))[:limit]
 
@@ -353,10 +353,10 @@ class SqliteVocabulary(Vocabulary):
         super().__init__(connection)
         self._list = words
 
-    def alike(self, pattern: str) -> list[str]:
+    def matching_pattern(self, pattern: str) -> list[str]:
         if pattern.startswith("*"):
-            return self._list.alike(self._connection, pattern)
-        return super().alike(pattern)
+            return self._list.matching_pattern(self._connection, pattern)
+        return super().matching_pattern(pattern)
 
     def ending_with(self, endings: Sequence[str], limit: int) -> list[Counted]:
         return self._list.ending_with(self._connection, endings, limit)
