@@ -111,6 +111,33 @@ async def test_a_write_that_fails_leaves_nothing(database: Database) -> None:
     assert await database.read(_count) == 1
 
 
+async def test_a_reading_that_failed_leaves_no_snapshot_behind(database: Database) -> None:
+    for number in range(3):
+        await database.write(store, drafts.draft(f"{number}"))
+    unfinished: dict[int, sqlite3.Cursor] = {}
+    threads = database._readers._max_workers
+    meeting = threading.Barrier(threads)
+
+    def fail(connection: sqlite3.Connection) -> None:
+        cursor = connection.execute("select id from records")
+        cursor.fetchone()
+        unfinished[threading.get_ident()] = cursor  # as the traceback of an error holds it
+        meeting.wait(PATIENCE)
+        raise ValueError("in the middle of the rows")
+
+    def count(connection: sqlite3.Connection) -> int:
+        meeting.wait(PATIENCE)
+        return _count(connection)
+
+    errors = await asyncio.gather(
+        *(database.read(fail) for _ in range(threads)), return_exceptions=True
+    )
+    assert [type(each) for each in errors] == [ValueError] * threads
+    assert len(unfinished) == threads
+    await database.write(store, drafts.draft("later"))
+    assert await asyncio.gather(*(database.read(count) for _ in range(threads))) == [4] * threads
+
+
 async def test_readers_cannot_write(database: Database) -> None:
     with pytest.raises(StorageError, match="readonly"):
         await database.read(store, drafts.draft("a"))

@@ -14,7 +14,7 @@ import stat
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -123,7 +123,10 @@ class Database:
             finally:
                 connection.rollback()
         except Exception:
-            with translated(self.path, self._local):
+            with ExitStack() as stack:
+                # A statement that has not ended keeps its snapshot for the readings after it.
+                stack.callback(self._drop_connection)
+                stack.enter_context(translated(self.path, self._local))
                 raise
 
     async def write(self, query: Query[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -355,7 +358,7 @@ class Database:
         log.warning("the store can be written again")
 
     def _drop_connection(self) -> None:
-        """Close the connection of this thread, which was opened before the store changed."""
+        """Close the connection of this thread: it is of a former store, or a reading failed."""
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is not None:
             with self._lock:
