@@ -33,14 +33,14 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     with worker(home, embedder) as running:
         running.until_answering("/api/readiness")
         running.until_indexed()
-        _turn(home)
+        turn(home)
         for _ in range(TURNS):
-            states["up"] += _turn(home)
+            states["up"] += turn(home)
     for _ in range(TURNS):
-        states["down"] += _turn(home)
+        states["down"] += turn(home)
     with _deaf(home):
         for _ in range(TURNS // 4):
-            states["deaf"] += _turn(home)
+            states["deaf"] += turn(home)
     for state, times in states.items():
         wall, cpu = [each for each, _ in times], [each for _, each in times]
         figures[f"worker {state}"] = {
@@ -64,8 +64,8 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     return figures, bars
 
 
-def _turn(home: Path) -> list[tuple[float, float]]:
-    """(wall, processor time) in ms of the hooks of one turn of a session."""
+def turn(home: Path, script: Path = HOOK) -> list[tuple[float, float]]:
+    """(wall, processor time) in ms of the hooks of one turn of a session, run by ``script``."""
     session = f"bench-{time.monotonic_ns()}"
     common = {"session_id": session, "cwd": str(home)}
     content: tuple[dict[str, Any], ...] = (
@@ -83,10 +83,12 @@ def _turn(home: Path) -> list[tuple[float, float]]:
         {"hook_event_name": name, **common, **its}
         for name, its in zip(EVENTS, content, strict=True)
     )
-    return [_hook(home, event, "/bin/true") for event in events]
+    return [_hook(home, event, "/bin/true", script) for event in events]
 
 
-def _hook(home: Path, event: dict[str, Any], command: str) -> tuple[float, float]:
+def _hook(
+    home: Path, event: dict[str, Any], command: str, script: Path = HOOK
+) -> tuple[float, float]:
     environ = {
         "PATH": os.environ["PATH"], "HOME": str(home), "MEM_SEARCH_HOME": str(home),
         "MEM_SEARCH_COMMAND": command,
@@ -94,7 +96,7 @@ def _hook(home: Path, event: dict[str, Any], command: str) -> tuple[float, float
     started = time.perf_counter()
     # The interpreter itself: a shim of pyenv or asdf costs more than the hook.
     process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(HOOK)],
+        [sys.executable, "-I", "-S", str(script)],
         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=environ,
     )  # fmt: skip
     assert process.stdin is not None

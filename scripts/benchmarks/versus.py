@@ -12,14 +12,15 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import hooks
 import mcp_calls
 import store
 import under_indexing
-from figures import Bar, median
+from figures import Bar, median, percentile
 from process import Worker, cpu_seconds, megabytes, worker
 
 import questions
@@ -29,7 +30,11 @@ SPAWNS = 5
 IMPORTS = 3
 """Of each tree, beside which searches are measured."""
 
+TURNS = 30
+"""Of an agent's session, the hooks of which are measured, in each tree and state."""
+
 _WARM = 20
+_WARM_TURNS = 1
 _IDLE = 3.0
 """Seconds without a request before memory is read."""
 
@@ -99,6 +104,8 @@ def measure(
             compare("idle memory, MB", held)
         for phase, both in _beside_imports(homes, sources, kept or temporary).items():
             compare(f"search {phase}, p95 ms", both)
+        for name, both in _hooks(homes, sources, kept or temporary).items():
+            compare(f"hooks, {name}", both)
         return figures, bars
 
 
@@ -140,6 +147,40 @@ def _starts(homes: Mapping[str, Path], sources: Mapping[str, Path | None]) -> Bo
                 text = f"first question {spawn}"
                 seconds[name].append(running.until_answering("/api/search/unified", query=text))
     return {name: median(each) for name, each in seconds.items()}
+
+
+def _hooks(
+    homes: Mapping[str, Path], sources: Mapping[str, Path | None], where: Path
+) -> dict[str, Both]:
+    """Median and 95th percentile in ms of the hooks of both trees, with a worker and without."""
+    with ExitStack() as stack:
+        copies = {
+            name: stack.enter_context(store.copied(home, where)) for name, home in homes.items()
+        }
+        with ExitStack() as running:
+            for name, copy in copies.items():
+                started = running.enter_context(worker(copy, source=sources[name]))
+                started.until_answering("/api/readiness")
+                started.until_indexed()
+            up = _hooked(copies, sources)
+        both = {"worker up": up, "worker down": _hooked(copies, sources)}
+    return {f"{state}, {name}": figure for state, of in both.items() for name, figure in of.items()}
+
+
+def _hooked(homes: Mapping[str, Path], sources: Mapping[str, Path | None]) -> dict[str, Both]:
+    spent: dict[str, list[tuple[float, float]]] = {name: [] for name in homes}
+    for turn in range(_WARM_TURNS + TURNS):
+        for name in sorted(homes, reverse=bool(turn % 2)):
+            source = sources[name]
+            script = source.parent / "plugin" / "bin" / "hook.py" if source else hooks.HOOK
+            taken = hooks.turn(homes[name], script)
+            if turn >= _WARM_TURNS:
+                spent[name] += taken
+    return {
+        f"{kind} {label}": {name: of([each[at] for each in pairs]) for name, pairs in spent.items()}
+        for at, kind in enumerate(("wall ms", "CPU ms"))
+        for label, of in (("p50", median), ("p95", lambda times: percentile(times, 0.95)))
+    }
 
 
 def _beside_imports(
