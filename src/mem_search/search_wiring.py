@@ -223,11 +223,15 @@ async def background_tasks() -> AsyncIterator[Tasks]:
 
 
 async def _warm_up(model: EmbeddingModel) -> None:
-    """Load the model before the first search; a failure is reported by the search that needs it."""
+    """Load the models before the first search, side by side; a failure is reported by the search
+    that needs it.
+    """
     loop = asyncio.get_running_loop()
-    try:
-        await loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])
-        if model.sparse is not None:
-            await asyncio.to_thread(model.sparse.of_question, "warm up")
-    except MemSearchError as error:
-        log.warning("a model is not ready: %s", error)
+    loading = [loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])]
+    if model.sparse is not None:
+        loading.append(loop.run_in_executor(None, model.sparse.of_question, "warm up"))
+    for failure in await asyncio.gather(*loading, return_exceptions=True):
+        if isinstance(failure, MemSearchError):
+            log.warning("a model is not ready: %s", failure)
+        elif isinstance(failure, BaseException):
+            raise failure

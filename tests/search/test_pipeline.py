@@ -276,6 +276,9 @@ class Leg:
         self.name = name
         self.error = error
 
+    async def reading(self, question: Question, depth: int) -> None:
+        """Not by one read."""
+
     async def rank(self, question: Question, depth: int) -> Ranking:
         if self.error:
             raise self.error

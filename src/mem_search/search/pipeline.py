@@ -34,6 +34,7 @@ from mem_search.records.registry import KindRegistry
 from mem_search.retrievers import graph
 from mem_search.search import respelling, word_parts
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
+from mem_search.search.legs import no_answer, run_legs
 from mem_search.search.query_understanding import (
     SCRATCHPAD,
     Understood,
@@ -43,16 +44,7 @@ from mem_search.search.query_understanding import (
     selected_by,
     understand,
 )
-from mem_search.search.ranking import (
-    NOT_RANKED,
-    LegResults,
-    Ranked,
-    count_facets,
-    ms,
-    no_answer,
-    rank,
-    run_legs,
-)
+from mem_search.search.ranking import NOT_RANKED, LegResults, Ranked, count_facets, ms, rank
 from mem_search.search.reranking import Reranking, is_reranked, texts_to_rerank, with_first_hits
 from mem_search.search.respelling import Near, respelled
 from mem_search.search.sparse import encode_question
