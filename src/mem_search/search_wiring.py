@@ -227,7 +227,10 @@ async def _warm_up(model: EmbeddingModel) -> None:
     that needs it.
     """
     loop = asyncio.get_running_loop()
-    loading = [loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])]
+    embed = model.embedder.embed
+    loading: list[Awaitable[object]] = [
+        loop.run_in_executor(model.query_thread, embed, ["warm up"])
+    ]
     if model.sparse is not None:
         loading.append(loop.run_in_executor(None, model.sparse.of_question, "warm up"))
     for failure in await asyncio.gather(*loading, return_exceptions=True):
