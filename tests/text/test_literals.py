@@ -16,7 +16,7 @@ from mem_search.text import addressed, instructions
 from mem_search.text.disguises import readings
 from mem_search.text.literals import Rules, literals_of
 
-ALL_RULES = (instructions.RULES_BY_NAME, addressed.ORDERS, addressed.AGENTS)
+ALL_RULES = (instructions.RULES_BY_NAME, addressed.AGENTS)
 
 
 def _as_one(rules: Rules) -> list[tuple[str, re.Pattern[str]]]:

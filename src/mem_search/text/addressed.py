@@ -94,7 +94,7 @@ _DO: Final = (
     r"|無視|出力|送信|送って|言わない|伝えない|知らせない|設定|書いて|答えて|推薦|勧めて|隠し|削除|忽略|加入|不要|发送|输出|回答|推荐|删除|写|隐藏|무시|알려|말하지|보내|삭제|출력|추천|답하|써|تجاهل|ارسل|أرسل|لا تخبر|احذف|اكتب|انس|قل)"
 )
 
-_ALONE: Final = (
+ALONE: Final = (
     r"\b(?:drop|replace|discard|forget|disregard) the system (?:message|prompt)\b"
     r"|\btreat (?:\w+ ){1,5}as (?:coming from|from|written by|part of|the new) (?:the )?(?:operator|system|developer|user)\b"
     r"|\b(?:your|the) next (?:reply|answer|response|message) must (?:contain|include|begin|be)\b"
@@ -113,9 +113,9 @@ _ALONE: Final = (
     r"|\b(?:ne respecte(?:z)? plus|no sigas|non seguire|nao siga|przestan przestrzegac|befolge nicht(?: mehr)?|не следуи) (?:\w+ )?(?:tes|vos|tus|le tue|suas|deine|твоим|zasad\w*)\b"
     r"|\bolvidate de tus (?:directrices|reglas|instrucciones)\b"
 )
+"""Orders that only an agent is given, whoever is addressed: a rule like those of ``instructions``."""
 
 
-ORDERS: Final = Rules(("alone", each) for each in alternatives(_ALONE))
 AGENTS: Final = Rules(
     (name, each)
     for name, form in (("sure", _SURE), ("maybe", _MAYBE))
@@ -140,8 +140,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 
 def is_addressed(reading: str) -> bool:
     """Whether ``reading`` (of ``disguises.readings``) addresses an agent and tells it to act."""
-    if ORDERS.met(reading):
-        return True
     rules = _patterns()
     for name, agent in AGENTS.matches(reading):
         before = reading[max(0, agent.start() - _BEFORE) : agent.start()]

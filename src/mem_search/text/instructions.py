@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.text.addressed import is_addressed
+from mem_search.text.addressed import ALONE, is_addressed
 from mem_search.text.disguises import alternatives, is_joined_order, readings
 from mem_search.text.literals import Rules
 
@@ -327,7 +327,9 @@ NAMES: Final = tuple(name for name, _ in _FORMS)
 _MAX_ONE_WORD: Final = 200  # letters of one that was spaced
 
 
-RULES_BY_NAME: Final = Rules((name, each) for name, form in _FORMS for each in alternatives(form))
+RULES_BY_NAME: Final = Rules(
+    (name, each) for name, form in (*_FORMS, ("agent", ALONE)) for each in alternatives(form)
+)
 
 _OWN_END: Final = pattern(r"</?recalled-memory>")
 """What stands around what an agent recalls: an end without a beginning pretends to be outside."""
@@ -348,7 +350,7 @@ def flags_in(text: str) -> tuple[str, ...]:
         names |= RULES_BY_NAME.met(reading)
         if at and " " not in reading and is_joined_order(reading[:_MAX_ONE_WORD]):
             names.add("override")
-        if is_addressed(reading):
+        if "agent" not in names and is_addressed(reading):
             names.add("agent")
         # As it is written: where it is disguised, what is told of it is written as plain text.
         first = None if at else _OWN_END.search(reading)
