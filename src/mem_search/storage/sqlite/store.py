@@ -27,10 +27,9 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import NAMES
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filters import FILTERS
-from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
-from mem_search.storage.sqlite.snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.snapshot import SqliteGraph, SqliteSearchStore
 from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
