@@ -38,7 +38,7 @@ BUILT_IN: Final = {
     "oldoffice": "mem_search.extractors.old_office:OldOffice",
     "iwork": "mem_search.extractors.iwork:IWork",
     "mobi": "mem_search.extractors.mobi:Mobi",
-    "parquet": "mem_search.extractors.parquet:Parquet",
+    "parquet": "mem_search.extractors.table:Parquet",
     "mhtml": "mem_search.extractors.saved_pages:Mhtml",
     "webarchive": "mem_search.extractors.saved_pages:WebArchive",
     "officexml": "mem_search.extractors.office_xml:OfficeXml",

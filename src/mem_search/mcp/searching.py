@@ -28,7 +28,7 @@ from mem_search.mcp.argument_types import (
 from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import DateRange, Filters, Order, ResultTexts, SearchRequest
 from mem_search.model.requests import At, Match, ResearchMode, to_request
-from mem_search.model.web import WebResult
+from mem_search.model.results import WebResult
 from mem_search.records.origin import flags_of
 from mem_search.renderers.listing import fitted as fitted_listing
 from mem_search.renderers.record_json import Facets as FacetsOfReply

@@ -21,8 +21,7 @@ from pydantic import BaseModel
 
 from mem_search.access.callers import Caller, check_may_change
 from mem_search.errors import InputError
-from mem_search.http.access.browsers import viewer_host
-from mem_search.http.access.peers import is_unix
+from mem_search.http.access.browsers import is_unix, viewer_host
 from mem_search.http.core.clients import Clients
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
