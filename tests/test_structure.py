@@ -24,10 +24,10 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 125_419
+MAX_LINES = 125_404
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 668
-MAX_ONE_IMPORTER = 148
+MAX_MODULES = 663
+MAX_ONE_IMPORTER = 146
 """Modules with one importer, whatever their size and folder."""
 MAX_FRAGMENTS = 4
 MAX_TWINS = 22

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from mem_search.features.search_jobs.service import SearchJobs
     from mem_search.features.web_search.service import WebSearch
     from mem_search.features.webhooks.service import Deliveries
+    from mem_search.ingest.embedding import SparseFilling
     from mem_search.ingest.indexer import Indexer
-    from mem_search.ingest.sparse import SparseFilling
     from mem_search.ingest.writer import IngestWriter
     from mem_search.jobs.enriching import EnrichJob
     from mem_search.jobs.queue import JobQueue

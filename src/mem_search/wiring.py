@@ -32,9 +32,9 @@ from mem_search.features.webhooks.service import Deliveries, Sender, webhook_sec
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
+from mem_search.ingest.embedding import SparseFilling
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.prepare_process import PrepareProcess
-from mem_search.ingest.sparse import SparseFilling
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow, watch

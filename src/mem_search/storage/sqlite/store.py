@@ -173,7 +173,7 @@ class SqliteStore(Store):
         return opened
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """Nobody else may open the file (``daemon.lock``), but what was dropped is made again."""
+        """Nobody else may open the file (``daemon.state``), but what was dropped is made again."""
         self.database.on_mended.append(woken)
 
     async def rest(self) -> None:
