@@ -24,9 +24,9 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 125_404
+MAX_LINES = 125_398
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 663
+MAX_MODULES = 662
 MAX_ONE_IMPORTER = 146
 """Modules with one importer, whatever their size and folder."""
 MAX_FRAGMENTS = 4

@@ -38,10 +38,9 @@ from mem_search.http.core.parameters import (
     ListParameters,
     RecordParameters,
 )
-from mem_search.http.core.replies import HTML, JSON, TEXT
+from mem_search.http.core.replies import HTML, JSON, TEXT, TextReply
 from mem_search.http.core.routing import Route
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import TextReply
 from mem_search.http.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,

@@ -22,10 +22,9 @@ from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
 from mem_search.errors import InputError, MissingField, NotFound
 from mem_search.http.core.parameter_types import NAME as SCOPE_NAME
 from mem_search.http.core.parameters import Body
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import Deleted, json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.core.user_runtimes import homes
-from mem_search.http.schemas import Deleted
 from mem_search.model.access import SAVED, Token
 from mem_search.renderers.schema import Count, Projection, Time, schema
 from mem_search.validation import input_errors_as_invalid

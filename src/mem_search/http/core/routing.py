@@ -25,8 +25,8 @@ from mem_search.http.access.browsers import is_unix, viewer_host
 from mem_search.http.core.clients import Clients
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
+from mem_search.http.core.replies import TextReply
 from mem_search.http.core.request_context import REQUEST_CONTEXT
-from mem_search.http.schemas import TextReply
 from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions
