@@ -23,14 +23,13 @@ from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.platform import lower_thread
 from mem_search.records.registry import installed_kinds
+from mem_search.rerankers import open_reranking
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.runtime import EmbeddingModel, Runtime, SearchRuntime, Space
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.reranking import open_reranking
 from mem_search.search.service import SearchLog, SearchService
-from mem_search.search.stages import inserted
-from mem_search.search.stages.installed import installed_stages
+from mem_search.search.stages import inserted, installed_stages
 from mem_search.search.stages.learned import read_file, stage_of
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
@@ -108,7 +107,7 @@ async def open_search(
 def _check_features(settings: Settings, store: Store) -> None:
     """Raises InputError for settings of features, which open only once somebody wants them."""
     if settings.smtp:
-        from mem_search.features.mail.service import Mail  # most workers send none
+        from mem_search.features.webhooks.mail import Mail  # most workers send none
 
         Mail.of(settings)
     if settings.web_search:

@@ -31,6 +31,7 @@ from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import PassageSpan, Ranking
 from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.registry import KindRegistry
+from mem_search.rerankers import Reranking, is_reranked, texts_to_rerank, with_first_hits
 from mem_search.retrievers import graph
 from mem_search.search import respelling, word_parts
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
@@ -45,11 +46,9 @@ from mem_search.search.query_understanding import (
     understand,
 )
 from mem_search.search.ranking import NOT_RANKED, LegResults, Ranked, count_facets, ms, rank
-from mem_search.search.reranking import Reranking, is_reranked, texts_to_rerank, with_first_hits
 from mem_search.search.respelling import Near, respelled
 from mem_search.search.sparse import encode_question
-from mem_search.search.stages import STAGES
-from mem_search.search.stages.installed import LEFT_OUT
+from mem_search.search.stages import LEFT_OUT, STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
