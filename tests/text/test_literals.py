@@ -16,7 +16,7 @@ from mem_search.text import addressed, instructions
 from mem_search.text.disguises import readings
 from mem_search.text.literals import Rules, literals_of
 
-ALL_RULES = (instructions.RULES_BY_NAME, addressed.AGENTS)
+ALL_RULES = (instructions.rules(), addressed.agents())
 
 
 def _as_one(rules: Rules) -> list[tuple[str, re.Pattern[str]]]:
@@ -35,7 +35,7 @@ def _check(text: str) -> None:
     for rules, patterns in PLAIN:
         assert rules.met(text) == {name for name, form in patterns if form.search(text)}
     joined = re.compile("|".join(f"(?P<{name}>{form.pattern})" for name, form in PLAIN[-1][1]))
-    found = [(name, match.span()) for name, match in addressed.AGENTS.matches(text)]
+    found = [(name, match.span()) for name, match in addressed.agents().matches(text)]
     assert found == [(match.lastgroup, match.span()) for match in joined.finditer(text)]
 
 

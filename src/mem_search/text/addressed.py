@@ -116,11 +116,11 @@ ALONE: Final = (
 """Orders that only an agent is given, whoever is addressed: a rule like those of ``instructions``."""
 
 
-AGENTS: Final = Rules(
-    (name, each)
-    for name, form in (("sure", _SURE), ("maybe", _MAYBE))
-    for each in alternatives(form)
-)
+@cache
+def agents() -> Rules:
+    """The words for an agent: those that are ``sure``, and those that ``maybe`` mean others."""
+    forms = (("sure", _SURE), ("maybe", _MAYBE))
+    return Rules((name, each) for name, form in forms for each in alternatives(form))
 
 
 @cache
@@ -141,7 +141,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def is_addressed(reading: str) -> bool:
     """Whether ``reading`` (of ``disguises.readings``) addresses an agent and tells it to act."""
     rules = _patterns()
-    for name, agent in AGENTS.matches(reading):
+    for name, agent in agents().matches(reading):
         before = reading[max(0, agent.start() - _BEFORE) : agent.start()]
         after = reading[agent.end() : agent.end() + WINDOW]
         ends = rules["call ends"].match(after)

@@ -12,6 +12,7 @@ The forms follow the attacks that OWASP lists for LLM applications (LLM01 and LL
 from __future__ import annotations
 
 # ruff: noqa: E501 - the forms of a rule are a table
+from functools import cache
 from typing import Final
 
 from mem_search.patterns import pattern
@@ -327,9 +328,12 @@ NAMES: Final = tuple(name for name, _ in _FORMS)
 _MAX_ONE_WORD: Final = 200  # letters of one that was spaced
 
 
-RULES_BY_NAME: Final = Rules(
-    (name, each) for name, form in (*_FORMS, ("agent", ALONE)) for each in alternatives(form)
-)
+@cache
+def rules() -> Rules:
+    """Read at first use: the command line imports this and stores no text."""
+    forms = (*_FORMS, ("agent", ALONE))
+    return Rules((name, each) for name, form in forms for each in alternatives(form))
+
 
 _OWN_END: Final = pattern(r"</?recalled-memory>")
 """What stands around what an agent recalls: an end without a beginning pretends to be outside."""
@@ -347,7 +351,7 @@ def flags_in(text: str) -> tuple[str, ...]:
     names = {"agent"} if _HIDDEN_SENTENCE.search(text) else set()
     for at, written in enumerate(readings(text)):
         reading = written if at else _NAME.sub(" ", written)
-        names |= RULES_BY_NAME.met(reading)
+        names |= rules().met(reading)
         if at and " " not in reading and is_joined_order(reading[:_MAX_ONE_WORD]):
             names.add("override")
         if "agent" not in names and is_addressed(reading):
