@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import drafts
+from chosen_store import in_a_file
 from mem_search.contracts import FeedbackScorer, Question
 from mem_search.errors import (
     IndexUnavailable,
@@ -171,6 +172,7 @@ async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) ->
     assert page.results
 
 
+@in_a_file("statements of SQLite")
 @pytest.mark.parametrize("embedded", [9999, 500])
 async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
     runtime: Runtime, embedded: int
@@ -204,6 +206,7 @@ async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
         assert (page.results, page.total, page.counts) == ((), 0, {}), (text, mode)
 
 
+@in_a_file("statements of SQLite")
 @pytest.mark.parametrize(
     "filters",
     [
@@ -363,6 +366,7 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
     assert set(numbers(page)) == set(range(1, 21)) - {2, 3}
 
 
+@in_a_file("statements of SQLite")
 async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtime) -> None:
     await fill(runtime, *mixed(20))
     async with runtime.ingest.indexer._indexing:  # it may look once more after its last batch
