@@ -37,6 +37,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sql import records
 from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.sqlite.damage import DerivedDamaged
 from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.text import words
 from mem_search.wiring import Runtime
@@ -331,17 +332,25 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
         )
 
 
-@pytest.mark.parametrize("error", [StoreAway, StoreDamaged, StorageError])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (StoreAway("it is gone"), StoreAway),
+        (StoreDamaged("it is gone"), StoreDamaged),
+        (StorageError("it is gone"), StorageError),
+        (DerivedDamaged(("words",), "it is gone"), StoreDamaged),
+    ],
+)
 async def test_when_no_leg_can_read_the_store_the_error_says_that_it_is_the_store(
-    runtime: Runtime, error: type[StorageError]
+    runtime: Runtime, error: StorageError, told: type[StorageError]
 ) -> None:
     """A search in the background that ends so is not over: it waits for the store."""
-    legs = (Leg("keyword", error("it is gone")), Leg("vector", ModelUnavailable("gone, too")))
-    with pytest.raises(StorageError, match="keyword: it is gone; vector: gone, too") as caught:
+    legs = (Leg("keyword", error), Leg("vector", ModelUnavailable("gone, too")))
+    with pytest.raises(StorageError, match=r"keyword: .*it is gone.*; vector: gone, too") as caught:
         await SearchPipeline(runtime.search.store, legs, installed_kinds()).search(
             SearchRequest("words")
         )
-    assert type(caught.value) is error
+    assert type(caught.value) is told
 
 
 async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:

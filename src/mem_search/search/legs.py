@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from mem_search.contracts import Question, Reading, Retriever
-from mem_search.errors import MemSearchError, StorageError, Unavailable
+from mem_search.errors import MemSearchError, StorageError, StoreAway, StoreDamaged, Unavailable
 from mem_search.model import LegReport
 from mem_search.model.rankings import Ranking, Scores
 from mem_search.platform import scale_timeout
@@ -115,8 +115,11 @@ def no_answer(answers: Sequence[LegAnswer]) -> Unavailable:
     It is that of the store where a leg could not read it: who meets it knows whether to wait.
     """
     reasons = "; ".join(f"{answer.leg.name}: {answer.report.detail}" for answer in answers)
-    of_store = [each.error for each in answers if isinstance(each.error, StorageError)]
-    return type(of_store[0])(reasons) if of_store else Unavailable(reasons)
+    for answer in answers:
+        for known in (StoreDamaged, StoreAway, StorageError):
+            if isinstance(answer.error, known):
+                return known(reasons)
+    return Unavailable(reasons)
 
 
 async def _score_early(

@@ -112,7 +112,7 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
 
 def _connection(database: Path, busy_seconds: float) -> SqliteConnection:
     connection = sqlite3.connect(
-        database, busy_seconds, isolation_level=None, factory=SqliteConnection
+        database, timeout=busy_seconds, isolation_level=None, factory=SqliteConnection
     )
     connection.text_factory = as_read
     connection.execute("pragma secure_delete = on")
