@@ -104,12 +104,13 @@ def test_fifteen_hundred_sockets_leave_health_and_search_answering(
     limited: Home, name: str
 ) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < 2000:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
     limited.environ.update(MEM_SEARCH_HEADER_TIMEOUT="600", MEM_SEARCH_IDLE_TIMEOUT="600")
     start(limited)
     first = start_of(limited, name)
     with ExitStack() as stack:
+        if soft < 2000:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 4096), hard))
+            stack.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
         for n in range(1500):
             try:
                 stack.enter_context(opened(limited, first))

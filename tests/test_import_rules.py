@@ -74,11 +74,9 @@ _KNOWN_FEATURES = {
     "capture": {"context"},
     "claude_mem": {"context", "saved_searches"},  # what a corpus is, and its text
     "exports": {"citations"},
-    "mail": {"webhooks"},  # it sends what they queue
     "research": {"citations"},
     "saved_searches": {"webhooks"},  # both queue messages, and say what became of them
     "search_jobs": {"research", "webhooks"},
-    "sharing": {"access"},  # the words for users and lifetimes
     "weighted": {"graph"},  # what is in a cloud
 }
 """Feature → the other features that it imports; each pair is a decision."""

@@ -6,16 +6,22 @@ The wheel is built and installed without a network: its environment borrows our 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
+import threading
 import venv
+import zipfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from mem_search import __version__
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
@@ -41,6 +47,7 @@ def load() -> ModuleType:
 
 
 releasing = load()
+index = releasing.index
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +80,59 @@ def command(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
 @pytest.mark.worker
 def test_wheel_and_sdist_have_what_an_installation_needs(built: tuple[Path, Path]) -> None:
     releasing.check_files(*built)
+
+
+@pytest.mark.worker
+def test_what_pip_builds_from_the_sdist_has_what_the_wheel_has(
+    built: tuple[Path, Path], tmp_path: Path
+) -> None:
+    if not find_spec("pip"):
+        pytest.skip("pip is not in this environment")
+    releasing.check_sdist(*built, tmp_path, sys.executable, "--no-build-isolation", "--no-index")
+    other = tmp_path / "other.whl"
+    with zipfile.ZipFile(built[0]) as wheel, zipfile.ZipFile(other, "w") as less:
+        for name in wheel.namelist():
+            if not name.endswith("/guide.md"):
+                less.writestr(name, wheel.read(name) + b"more" * name.endswith("/__main__.py"))
+    assert releasing.differing(built[0], other) == [
+        "mem_search/__main__.py",
+        "mem_search/docs/guide.md",
+    ]
+
+
+@pytest.mark.worker
+def test_a_command_that_fails_or_hangs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(releasing.Unfit, match="sh -c echo no >&2; exit 3 failed: no"):
+        releasing._run(["/bin/sh", "-c", "echo no >&2; exit 3"], {}, tmp_path)
+    monkeypatch.setattr(releasing, "_SECONDS", 0.1)
+    with pytest.raises(releasing.Unfit, match="sleep 60 did not end within"):
+        releasing._run(["/bin/sleep", "60"], {}, tmp_path)
+
+
+@pytest.mark.worker
+def test_pip_takes_the_version_from_the_index_alone(
+    built: tuple[Path, Path], tmp_path: Path
+) -> None:
+    """The files of an index lie as PEP 503 has them; what serves them is of no account."""
+    if not find_spec("pip"):
+        pytest.skip("pip is not in this environment")
+    listed = tmp_path / "index" / "simple" / "mem-search"
+    listed.mkdir(parents=True)
+    copied = shutil.copy(built[0], listed)
+    (listed / "index.html").write_text(f'<a href="{Path(copied).name}">wheel</a>', "utf-8")
+    (lock := tmp_path / "none.lock").write_text("", "utf-8")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "index"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        command = index.installed(
+            Path(sys.executable), tmp_path, f"http://127.0.0.1:{server.server_port}",
+            f"mem-search=={__version__}", lock, releasing._run,
+        )  # fmt: skip
+        server.shutdown()
+    assert os.access(command, os.X_OK)
+    assert command.parents[1].parent == tmp_path
 
 
 @pytest.mark.worker

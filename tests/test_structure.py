@@ -24,12 +24,12 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 125_590
+MAX_LINES = 125_799
 """Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
-MAX_MODULES = 686
-MAX_ONE_IMPORTER = 155
+MAX_MODULES = 664
+MAX_ONE_IMPORTER = 146
 """Modules with one importer, whatever their size and folder."""
-MAX_FRAGMENTS = 5
+MAX_FRAGMENTS = 4
 MAX_TWINS = 22
 """Functions of one store that have the name of one in the other, and at least ALIKE of its text;
 40 are the aim.

@@ -25,8 +25,8 @@ from mem_search.cli.search_options import MIXED, OPTIONS
 from mem_search.contracts import Source
 from mem_search.http.openapi import written
 from mem_search.http.routes import ROUTES
-from mem_search.mcp.argument_types import input_schema
 from mem_search.mcp.server import TOOLS
+from mem_search.mcp.tool import input_schema
 from mem_search.metadata import MODELS
 from mem_search.metadata.types import DocumentMetadata
 from mem_search.records import SEARCHED

@@ -179,12 +179,18 @@ def calibration_error(judged: Sequence[tuple[float, bool]]) -> float:
 
 
 def report(asked: Sequence[Asked]) -> Mapping[str, dict[str, float]]:
-    """The figures of both halves, and of each store's half that is held out."""
+    """The figures of both halves, and of what is held out of each store and of each kind."""
     held = [each for each in asked if each.held_out]
     stores = {store: [each for each in held if each.store == store] for store in
               dict.fromkeys(each.store for each in asked)}  # fmt: skip
     halves = {"chosen on": [each for each in asked if not each.held_out], "held out": held}
-    return {name: figures(each) for name, each in {**halves, **stores}.items()}
+    kinds: dict[str, list[tuple[float, bool]]] = {}
+    for kind, sure, true in (judged for each in held for judged in each.judged):
+        kinds.setdefault(kind, []).append((sure, true))
+    return {name: figures(each) for name, each in {**halves, **stores}.items()} | {
+        kind: {"results": len(of), "calibration error": round(calibration_error(of), 3)}
+        for kind, of in sorted(kinds.items())
+    }
 
 
 async def main() -> int:
@@ -206,7 +212,7 @@ async def main() -> int:
             print(f"  {each.store}: {each.text}   has an answer: {each.has_answer}")
     table = report(asked)
     for name, row in table.items():
-        print(f"{name:12}", "  ".join(f"{what} {value}" for what, value in row.items()))
+        print(f"{name:15}", "  ".join(f"{what} {value}" for what, value in row.items()))
     if args.fit:
         fit.show(
             [(each.features, each.has_answer, each.held_out) for each in asked if each.features]

@@ -1,8 +1,8 @@
 """Publishing as a rehearsal: to an index on this machine, and installed from there.
 
 The index is pypiserver, the upload twine's: what a person runs for the real one. Both are installed
-into an environment of their own from the registry of this machine, and the index answers on
-loopback from a folder that is removed at the end.
+into an environment of their own from the registry of this machine, with the installers that people
+use, and the index answers on loopback from a folder that is removed at the end.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urljoin
 
-TOOLS: Final = ("twine==7.0.0", "pypiserver==2.4.2", "passlib==1.7.4")
+TOOLS: Final = ("twine==7.0.0", "pypiserver==2.4.2", "passlib==1.7.4", "pipx==1.18.4", "uv==0.13.9")
 PATIENCE: Final = 60.0
 Run = Callable[..., str]
 
@@ -113,19 +113,21 @@ def upload(python: Path, files: list[Path], address: str, run: Run) -> None:
     )  # fmt: skip
 
 
-def installed(place: Path, address: str, name: str, version: str, lock: Path, run: Run) -> Path:
-    """The command after ``pip install`` from the index alone; what it needs is as ``lock`` says."""
+def installed(pip: Path, place: Path, address: str, requirement: str, lock: Path, run: Run) -> Path:
+    """The command after ``pip install`` from the index alone; what it needs is as ``lock`` says.
+
+    ``pip``: a Python that has it. ``requirement`` is ``NAME==VERSION``.
+    """
     environment = place / "from-index"
-    venv.create(environment, with_pip=True)
-    python = str(environment / "bin" / "python")
+    venv.create(environment)
+    into = [str(pip), "-m", "pip", "--python", str(environment / "bin" / "python")]
+    install = [*into, "install", "--quiet", "--no-compile", "--no-deps"]
     # Dependencies as locked: nothing is resolved, and each has its hash.
-    locked = ["--require-hashes", "--no-deps", "--requirement", str(lock)]
-    run([python, "-m", "pip", "install", "--quiet", *locked], dict(os.environ), place)
+    run([*install, "--require-hashes", "--requirement", str(lock)], dict(os.environ), place)
     environ = {name: each for name, each in os.environ.items() if name != "PIP_FIND_LINKS"}
     environ["PIP_INDEX_URL"] = _listing(address)
-    own = ["--no-deps", f"{name}=={version}"]
-    run([python, "-m", "pip", "install", "--quiet", *own], environ, place)
-    return environment / "bin" / name
+    run([*install, requirement], environ, place)
+    return environment / "bin" / requirement.partition("==")[0]
 
 
 def quickstarted(command: Path, home: Path, run: Run) -> None:

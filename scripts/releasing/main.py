@@ -12,6 +12,8 @@ import tempfile
 import time
 import venv
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -42,6 +44,10 @@ IN_WHEEL: Final = (
 
 
 _ODD: Final = re.compile(r"\.\.|__pycache__|\.(whl|pyc|db|log)$")
+
+
+_SECONDS: Final = 900
+"""For one command; on a busy machine an installation takes minutes."""
 
 
 class Unfit(Exception):
@@ -107,17 +113,31 @@ def check_files(wheel: Path, sdist: Path) -> None:
         raise Unfit(f"there is no place in a release for {', '.join(odd[:5])}")
 
 
-def ways(wheel: Path, sdist: Path) -> list[tuple[str, Path]]:
-    """(installer, distribution) as people install them."""
-    return [(by, each) for each in (wheel, sdist) for by in ("pip", "pipx", "uv tool")]
+def check_sdist(wheel: Path, sdist: Path, place: Path, pip: str, *options: str) -> None:
+    """Raises Unfit unless what pip builds from the sdist is, file by file, what the wheel has.
+
+    So whoever installs the sdist has what the wheel installs, and it need not be tried as well.
+    ``pip`` is a Python that has it, ``options`` are its options.
+    """
+    command = [pip, "-m", "pip", "wheel", "--quiet", "--no-deps", *options]
+    _run([*command, "--wheel-dir", str(place), str(sdist)], dict(os.environ), place)
+    if other := differing(place / wheel.name, wheel):
+        raise Unfit(f"{sdist.name} builds another wheel: {', '.join(other[:5])}")
 
 
-def try_out(installer: str, distribution: Path, place: Path) -> None:
-    """Install with an installer of its own, and use it from an empty home. Raises Unfit."""
-    environment, home = place / "environment", place / "home"
+def differing(one: Path, other: Path) -> list[str]:
+    """Names of the files that are not the same in both wheels, or are in one alone."""
+    contents = []
+    for wheel in (one, other):
+        with zipfile.ZipFile(wheel) as opened:
+            contents.append({(each.filename, each.CRC) for each in opened.infolist()})
+    return sorted({name for name, _ in contents[0] ^ contents[1]})
+
+
+def try_out(installer: str, wheel: Path, place: Path, tools: Path) -> None:
+    """Install with the ``installer`` of ``tools``, and use it from an empty home. Raises Unfit."""
+    home = place / "home"
     home.mkdir()
-    venv.create(environment, with_pip=True)
-    tools = environment / "bin"
     places = {
         name: str(place / folder)
         for folder, names in (
@@ -126,19 +146,15 @@ def try_out(installer: str, distribution: Path, place: Path) -> None:
         )
         for name in names
     }  # fmt: skip
-    # The registry of this machine, its certificates and its caches.
-    environ = os.environ | places
-
-    def run(*words: str) -> None:
-        _run([str(tools / "python"), "-m", *words], environ, place)
-
-    command = place / "bin" / "mem-search"
+    # The registry of this machine, its certificates and its caches. What is tried here is used
+    # once, and compiling all of it would take longer than everything else.
+    environ = os.environ | places | {"PIP_COMPILE": "0"}
+    command, words = place / "bin" / NAME, installer.split()
     if installer == "pip":
-        run("pip", "install", "--quiet", str(distribution))
-        command = tools / "mem-search"
-    else:
-        run("pip", "install", "--quiet", installer.split()[0])
-        run(*installer.split(), "install", str(distribution))
+        venv.create(place / "environment")
+        command = place / "environment" / "bin" / NAME
+        words += ["--python", str(command.with_name("python"))]
+    _run([str(tools), "-m", *words, "install", str(wheel)], environ, place)
     use(command, {"PATH": os.defpath, "HOME": str(home), "MEM_SEARCH_PORT": "0"}, home)
 
 
@@ -155,6 +171,9 @@ def use(command: Path, environ: dict[str, str], place: Path) -> None:
         mem("import", "jsonl", "-", given=json.dumps(record))
         if "Harbour" not in mem("search", "bridge"):
             raise Unfit("a record that was imported is not found")
+        mem("add", "The ferry leaves at noon.")
+        if "ferry" not in mem("search", "ferry"):
+            raise Unfit("a note that was added is not found")
         mem("install", "claude-code")
         written = "".join(file.read_text("utf-8") for file in place.glob(".claude*/*.json"))
         if "hook.py" not in written or not (place / ".claude/skills/mem-search/SKILL.md").exists():
@@ -167,41 +186,58 @@ def use(command: Path, environ: dict[str, str], place: Path) -> None:
 
 
 def _run(command: list[str], environ: dict[str, str], place: Path, given: str = "") -> str:
-    done = subprocess.run(
-        command, env=environ, cwd=place, input=given, capture_output=True, text=True
-    )
+    called = " ".join([Path(command[0]).name, *command[1:]])
+    try:
+        done = subprocess.run(
+            command, env=environ, cwd=place, input=given, capture_output=True, text=True,
+            timeout=_SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise Unfit(f"{called} did not end within {_SECONDS // 60} minutes") from None
     if done.returncode:
-        raise Unfit(f"{' '.join(command[-3:])} failed: {done.stderr.strip()}")
+        raise Unfit(f"{called} failed: {done.stderr.strip()}")
     return done.stdout
 
 
-def rehearse(wheel: Path, sdist: Path, *, publish: bool) -> None:
+@contextmanager
+def _step(what: str) -> Iterator[None]:
+    """Say what begins, and how long it took: a step takes up to a minute."""
+    print(f"{what} …", flush=True)
+    began = time.monotonic()
+    yield
+    print(f"  done ({time.monotonic() - began:.0f} s)", flush=True)
+
+
+def rehearse(wheel: Path, sdist: Path, place: Path, tools: Path) -> None:
     """Publish both to an index on this machine, and use what is installed from there.
 
-    ``publish``: then to the real one, unless its name is taken. Raises Unfit.
+    Raises Unfit.
     """
     version = wheel.name.split("-")[1]
-    with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder)
-        (packages := place / "packages").mkdir()
-        python = index.tools(place / "tools", _run)
-        with index.served(python, packages) as address:
-            index.upload(python, [wheel, sdist], address, _run)
-            command = index.installed(
-                place, address, NAME, version, ROOT / "requirements.lock", _run
-            )
-            index.quickstarted(command, place / "home", _run)
-        print(f"{NAME} {version} is published to an index here, installed from it, and answers")
-        others = index.taken(NAME, lambda name: index.is_known(python, name))
-        if others:
-            told = (
-                f"the index takes {NAME} for the same name as {', '.join(others)}, which is there"
-            )
-            if publish:
-                raise Unfit(f"{told}; choose another name in pyproject.toml")
-            print(f"before publishing: {told}")
-        elif publish and index.published(python, [wheel, sdist]):
-            raise Unfit("twine did not publish; its message says why")
+    (packages := place / "packages").mkdir()
+    with index.served(tools, packages) as address:
+        with _step("upload to an index of this machine"):
+            index.upload(tools, [wheel, sdist], address, _run)
+        with _step("pip install from there, with what is locked"):
+            lock = ROOT / "requirements.lock"
+            command = index.installed(tools, place, address, f"{NAME}=={version}", lock, _run)
+    with _step("quickstart in an empty home"):
+        index.quickstarted(command, place / "first", _run)
+    with _step("add, search, install and uninstall in another"):
+        (home := place / "second").mkdir()
+        use(command, {"PATH": os.defpath, "HOME": str(home), "MEM_SEARCH_PORT": "0"}, home)
+    print(f"{NAME} {version} is published to an index here, installed from it, and answers")
+
+
+def publish(wheel: Path, sdist: Path, tools: Path, *, really: bool) -> None:
+    """Upload both to the real index, or say what would keep it from taking them. Raises Unfit."""
+    if others := index.taken(NAME, lambda name: index.is_known(tools, name)):
+        told = f"the index takes {NAME} for the same name as {', '.join(others)}, which is there"
+        if really:
+            raise Unfit(f"{told}; choose another name in pyproject.toml")
+        print(f"before publishing: {told}")
+    elif really and index.published(tools, [wheel, sdist]):
+        raise Unfit("twine did not publish; its message says why")
 
 
 def main(arguments: list[str]) -> int:
@@ -220,14 +256,20 @@ def main(arguments: list[str]) -> int:
         check_files(wheel, sdist)
         for distribution in (wheel, sdist):
             print(f"{distribution.name}: {distribution.stat().st_size / 1e6:.1f} MB")
-        for installer, distribution in ways(wheel, sdist):
-            print(f"{distribution.name}: {installer} …", flush=True)
-            began = time.monotonic()
-            with tempfile.TemporaryDirectory() as place:
-                try_out(installer, distribution, Path(place))
-            print(f"  works in a clean environment ({time.monotonic() - began:.0f} s)")
-        if flags:
-            rehearse(wheel, sdist, publish="--publish" in flags)
+        with tempfile.TemporaryDirectory() as folder:
+            place = Path(folder)
+            with _step("installers and an index"):
+                tools = index.tools(place / "tools", _run)
+            with _step("what pip builds from the sdist"):
+                (place / "sdist").mkdir()
+                check_sdist(wheel, sdist, place / "sdist", str(tools))
+            for installer in ("pip", "pipx", "uv tool"):
+                with _step(f"{installer} install, and use"):
+                    (own := place / installer.split()[0]).mkdir()
+                    try_out(installer, wheel, own, tools)
+            if flags:
+                rehearse(wheel, sdist, place, tools)
+                publish(wheel, sdist, tools, really="--publish" in flags)
     except (Unfit, RuntimeError) as problem:
         print(f"release: {problem}", file=sys.stderr)
         return 1

@@ -296,7 +296,12 @@ class Question:
 
 
 FeedbackScorer = Callable[[NDArray[np.intp]], tuple[Values, Values] | None]
-"""Rows of the answers to move to → scores of all passages before and after; NaN where unknown."""
+"""Rows of the answers to move to → scores of all passages before and after, NaN where unknown; None
+where no answer has a vector yet."""
+
+
+Reading = Callable[["SearchSnapshot"], Ranking]
+"""What ranks inside one read of the store. Blocking."""
 
 
 class Retriever(Protocol):
@@ -312,6 +317,13 @@ class Retriever(Protocol):
         """At least the best ``depth`` records that pass the filters, if there are so many.
 
         Raises Unavailable when this leg cannot answer at all.
+        """
+        ...
+
+    async def reading(self, question: Question, depth: int) -> Reading | None:
+        """What makes the same ranking in one read, which legs share; None where that is not enough.
+
+        Raises Unavailable as ``rank`` does.
         """
         ...
 

@@ -1,6 +1,8 @@
-"""Rerankers score the best results of a search again; the setting ``reranker`` chooses one.
+"""Reranking: the best hits of a search in the order of a model that reads question and text.
 
-None is the default. Each imports its runtime only when it is chosen.
+The setting ``reranker`` chooses one; none is the default. Each imports its runtime only when it is
+chosen. One that fails, or takes longer than its time, is left out and named in the notices. It runs
+in a thread of its own; a question that waits there is withdrawn when its time is over.
 
 On this machine they are cross-encoders: of a directory, with the runtime that is there anyway,
 and of two optional packages, by the name of a model or its directory. A directory has
@@ -13,25 +15,49 @@ after their API references.
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, NoReturn
 from urllib.error import HTTPError
 
 import numpy as np
 
-from mem_search.contracts import Reranker
-from mem_search.errors import InputError, ModelUnavailable
+from mem_search.contracts import Question, Reranker
+from mem_search.errors import InputError, MemSearchError, ModelUnavailable
 from mem_search.install_command import install_command
-from mem_search.model.rankings import Values
+from mem_search.model import Hit, SearchRequest
+from mem_search.model.rankings import PassageSpan, Values
 from mem_search.model_endpoint import ModelEndpoint
 from mem_search.patterns import pattern
+from mem_search.settings import Settings
+from mem_search.storage.sql.snapshot import SearchSnapshot
 
-LOCAL: Final = ("onnx", "fastembed", "sentence-transformers")
-FORMS: Final = (
+log = logging.getLogger(__name__)
+
+DEFAULT_MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"
+
+MAX_PAIR_TOKENS = 512
+"""Tokens of a pair; cross-encoders are trained with so many."""
+
+BATCH = 16
+"""Pairs a run: long ones together need memory, single ones time."""
+
+MAX_REPLY_BYTES = 1 << 20
+"""Bytes of a reply that are read; fifty scores need a few thousand."""
+
+TOP = 50
+"""Hits that are read again; what each costs is in docs/retrieval.md."""
+
+MAX_TEXT_CHARS = 2_000
+"""Characters of a text; a cross-encoder reads 512 tokens."""
+
+_FORMS: Final = (
     "onnx:DIRECTORY, fastembed[:MODEL], sentence-transformers:MODEL, cohere:MODEL[@URL], "
     "jina:MODEL[@URL], voyage:MODEL[@URL] and tei@URL"
 )
@@ -49,9 +75,6 @@ class MissingReranker:
 
     def close(self) -> None:
         """Does nothing: nothing is open."""
-
-
-DEFAULT_MODEL = "Xenova/ms-marco-MiniLM-L-6-v2"
 
 
 class _Packaged(ABC):
@@ -123,13 +146,6 @@ def _missing(package: str, install: str, error: ImportError) -> ModelUnavailable
     )
 
 
-MAX_PAIR_TOKENS = 512
-"""Tokens of a pair; cross-encoders are trained with so many."""
-
-BATCH = 16
-"""Pairs a run: long ones together need memory, single ones time."""
-
-
 class OnnxReranker:
     """Loads the files at once, so that a wrong directory is told at the start."""
 
@@ -175,19 +191,13 @@ class OnnxReranker:
             "token_type_ids": [pair.type_ids for pair in pairs],
         }
         given = {
-            name: np.asarray(rows, np.int64)
-            for name, rows in columns.items()
-            if name in self._inputs
+            name: np.asarray(columns[name], np.int64) for name in columns.keys() & self._inputs
         }
         logits = np.asarray(self._session.run(None, given)[0], np.float64).reshape(len(texts), -1)
         return logits[:, -1]
 
     def close(self) -> None:
         """Does nothing: the model is freed with the object."""
-
-
-MAX_REPLY_BYTES = 1 << 20
-"""Bytes of a reply that are read; fifty scores need a few thousand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,11 +272,8 @@ class EndpointReranker:
             return self._endpoint.post(body, self._seconds, most=MAX_REPLY_BYTES)
         except HTTPError as error:
             with error:
-                step = (
-                    "check MEM_SEARCH_RERANKER_KEY"
-                    if error.code in (401, 403)
-                    else ("check MEM_SEARCH_RERANKER" if error.code < 500 else "try again later")
-                )
+                step = "check MEM_SEARCH_RERANKER" if error.code < 500 else "try again later"
+                step = f"{step}_KEY" if error.code in (401, 403) else step
                 raise self._failure(f"status {error.code}; {step}") from error
 
     def _failure(self, what: str) -> ModelUnavailable:
@@ -282,11 +289,112 @@ def open_reranker(setting: str, models_dir: Path, *, key: str = "", seconds: flo
     name, _, detail = setting.strip().partition(":")
     if name == "onnx" and detail:
         return OnnxReranker(Path(detail).expanduser())
-    if name in LOCAL and (detail or name == "fastembed"):
-        if name == "fastembed":
-            return FastembedReranker(models_dir, detail)
-        if name == "sentence-transformers":
-            return SentenceTransformersReranker(detail)
+    if name == "fastembed":
+        return FastembedReranker(models_dir, detail)
+    if name == "sentence-transformers" and detail:
+        return SentenceTransformersReranker(detail)
     if (shape := parse_setting(setting.strip())) is None:
-        raise InputError(f"unknown reranker {setting!r}; choose one of {FORMS}", field="reranker")
+        raise InputError(f"unknown reranker {setting!r}; choose one of {_FORMS}", field="reranker")
     return EndpointReranker(*shape, key=key, seconds=seconds)
+
+
+class Reranking:
+    """One reranker with its thread and its time, in seconds for each search."""
+
+    def __init__(self, reranker: Reranker, seconds: float) -> None:
+        self.reranker = reranker
+        self._seconds = seconds
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="rerank")
+
+    async def order(
+        self, question: str, hits: Sequence[Hit], texts: Sequence[str]
+    ) -> tuple[Sequence[Hit], str]:
+        """``hits`` with the first ``len(texts)`` in the new order, and a notice, which is "" when
+        the reranker answered.
+        """
+        score, loop = self.reranker.score, asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(self._seconds):
+                scores = await loop.run_in_executor(self._thread, score, question, texts)
+        except TimeoutError:
+            return hits, self._left_out(f"no answer within {self._seconds:g} s")
+        except MemSearchError as error:
+            return hits, self._left_out(error.message)
+        return [*reordered(hits[: len(texts)], scores), *hits[len(texts) :]], ""
+
+    async def close(self) -> None:
+        """Wait for the question at work, if there is one."""
+        await asyncio.to_thread(self._thread.shutdown, wait=True, cancel_futures=True)
+        self.reranker.close()
+
+    def _left_out(self, why: str) -> str:
+        name = self.reranker.name
+        return f"the reranker {name} is left out ({why}); results keep their order without it"
+
+
+def open_reranking(settings: Settings) -> Reranking | None:
+    """What the settings choose; None for none. Blocks while a model loads.
+
+    A reranker that cannot be opened is named by every search. Raises InputError for a setting
+    that is none.
+    """
+    if not settings.reranker:
+        return None
+    reranker: Reranker
+    seconds = settings.reranker_seconds
+    try:
+        reranker = open_reranker(
+            settings.reranker, settings.models_dir, key=settings.reranker_key, seconds=seconds
+        )
+    except ModelUnavailable as error:
+        log.warning("searches are not reranked until the next start: %s", error)
+        reranker = MissingReranker(settings.reranker, error.message)
+    return Reranking(reranker, seconds)
+
+
+def is_reranked(query: SearchRequest, question: Question) -> bool:
+    """Whether the page has hits that are read again: not of research, which is repeatable."""
+    return (
+        query.order == "relevance"
+        and query.fusion is None
+        and not question.exact
+        and query.offset < TOP
+    )
+
+
+def with_first_hits(query: SearchRequest) -> SearchRequest:
+    """The search for the page from the first hit on: the same are read again for every page."""
+    return replace(query, offset=0, limit=max(TOP, query.offset + query.limit))
+
+
+def texts_to_rerank(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
+    """Title and matching passage of each of the first hits; "" of one that was deleted since it was
+    ranked.
+    """
+    hits = hits[:TOP]
+    records = snapshot.records([hit.number for hit in hits])
+    spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
+    texts = []
+    for hit in hits:
+        record = records.get(hit.number)
+        if record is None:
+            texts.append("")
+            continue
+        start, end, _, above = spans.get(hit.passage or 0, PassageSpan(0, MAX_TEXT_CHARS))
+        passage = record.text[start : min(end, start + MAX_TEXT_CHARS)]
+        texts.append("\n".join(filter(None, (record.title, above, passage))).strip())
+    return texts
+
+
+def reordered(hits: Sequence[Hit], scores: Values) -> list[Hit]:
+    """``hits`` by ``scores``, best first, equal ones in their order.
+
+    The fused scores stay with the places, so that they fall along the page and on to the next.
+    """
+    order = np.argsort(-scores, kind="stable").tolist()
+    return [
+        hits[row]._replace(
+            score=hits[place].score, scores={**hits[row].scores, "reranker": float(scores[row])}
+        )
+        for place, row in enumerate(order)
+    ]

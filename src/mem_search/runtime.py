@@ -19,9 +19,9 @@ from mem_search.errors import Forbidden, InputError, NotFound, Unavailable
 from mem_search.model import Condition, Demand, Filters, SearchPage, SearchRequest
 from mem_search.model.access import SAVED
 from mem_search.records.registry import installed_kinds
+from mem_search.rerankers import Reranking
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.search.query_understanding import demand_of
-from mem_search.search.reranking import Reranking
 from mem_search.search.scoped import Scope, ScopedSearchStore, ScopedService, ScopedStore
 from mem_search.search.service import SearchLog, SearchService
 from mem_search.search.stored_requests import load
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from mem_search.features.search_jobs.service import SearchJobs
     from mem_search.features.web_search.service import WebSearch
     from mem_search.features.webhooks.service import Deliveries
+    from mem_search.ingest.embedding import SparseFilling
     from mem_search.ingest.indexer import Indexer
-    from mem_search.ingest.sparse import SparseFilling
     from mem_search.ingest.writer import IngestWriter
     from mem_search.jobs.enriching import EnrichJob
     from mem_search.jobs.queue import JobQueue

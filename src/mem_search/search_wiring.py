@@ -23,14 +23,13 @@ from mem_search.embedders import MissingEmbedder, Opener, open_embedder
 from mem_search.errors import MemSearchError, ModelUnavailable
 from mem_search.platform import lower_thread
 from mem_search.records.registry import installed_kinds
+from mem_search.rerankers import open_reranking
 from mem_search.retrievers.keyword import KeywordRetriever
 from mem_search.retrievers.vector import VectorRetriever
 from mem_search.runtime import EmbeddingModel, Runtime, SearchRuntime, Space
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.reranking import open_reranking
 from mem_search.search.service import SearchLog, SearchService
-from mem_search.search.stages import inserted
-from mem_search.search.stages.installed import installed_stages
+from mem_search.search.stages import inserted, installed_stages
 from mem_search.search.stages.learned import read_file, stage_of
 from mem_search.search.state import Stage
 from mem_search.search.suggestions import Suggestions
@@ -108,7 +107,7 @@ async def open_search(
 def _check_features(settings: Settings, store: Store) -> None:
     """Raises InputError for settings of features, which open only once somebody wants them."""
     if settings.smtp:
-        from mem_search.features.mail.service import Mail  # most workers send none
+        from mem_search.features.webhooks.mail import Mail  # most workers send none
 
         Mail.of(settings)
     if settings.web_search:
@@ -223,11 +222,18 @@ async def background_tasks() -> AsyncIterator[Tasks]:
 
 
 async def _warm_up(model: EmbeddingModel) -> None:
-    """Load the model before the first search; a failure is reported by the search that needs it."""
+    """Load the models before the first search, side by side; a failure is reported by the search
+    that needs it.
+    """
     loop = asyncio.get_running_loop()
-    try:
-        await loop.run_in_executor(model.query_thread, model.embedder.embed, ["warm up"])
-        if model.sparse is not None:
-            await asyncio.to_thread(model.sparse.of_question, "warm up")
-    except MemSearchError as error:
-        log.warning("a model is not ready: %s", error)
+    embed = model.embedder.embed
+    loading: list[Awaitable[object]] = [
+        loop.run_in_executor(model.query_thread, embed, ["warm up"])
+    ]
+    if model.sparse is not None:
+        loading.append(loop.run_in_executor(None, model.sparse.of_question, "warm up"))
+    for failure in await asyncio.gather(*loading, return_exceptions=True):
+        if isinstance(failure, MemSearchError):
+            log.warning("a model is not ready: %s", failure)
+        elif isinstance(failure, BaseException):
+            raise failure

@@ -22,19 +22,19 @@ from mem_search.features.archives.service import ArchiveJob, Archives
 from mem_search.features.capture.service import HookEvents
 from mem_search.features.documents.service import FetchJob
 from mem_search.features.forgetting.service import Forgetting
-from mem_search.features.mail.service import Mail
 from mem_search.features.mirror.service import MirrorJob, Mirrors
 from mem_search.features.research.service import Replays, Research
 from mem_search.features.saved_searches.service import SavedSearches
 from mem_search.features.search_jobs.service import SearchJobs
 from mem_search.features.web_search.service import WebSearch
+from mem_search.features.webhooks.mail import Mail
 from mem_search.features.webhooks.service import Deliveries, Sender, webhook_secret
 from mem_search.features.webhooks.sql import DeliveryStore
 from mem_search.ingest import spool
 from mem_search.ingest.crash_mark import CrashMark
+from mem_search.ingest.embedding import SparseFilling
 from mem_search.ingest.indexer import Indexer, audit_after, check_regularly
 from mem_search.ingest.prepare_process import PrepareProcess
-from mem_search.ingest.sparse import SparseFilling
 from mem_search.ingest.writer import IngestWriter
 from mem_search.jobs.enriching import EnrichJob, enrich_new
 from mem_search.jobs.following import follow, watch

@@ -210,7 +210,7 @@ def test_a_worker_that_is_busy_ends_within_its_5_seconds(home: Home) -> None:
 HANGING = """
 import os, socket, sys, time
 from pathlib import Path
-from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.state import worker_lock
 from mem_search.daemon.state import WorkerState, write_state
 from mem_search.platform.processes import process_start
 home = Path(sys.argv[1])

@@ -108,7 +108,8 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
 def said_in(environ: dict[str, str], folder: Path, *, is_gone: bool = False) -> None:
     place = {"folder": str(folder), "is_gone": is_gone}
     done = subprocess.run(
-        [sys.executable, "-c", RUN_EACH, json.dumps(every_command()), json.dumps(place)],
+        # As the installed command, it looks for no module where it stands (Python 3.13.0 cannot).
+        [sys.executable, "-P", "-c", RUN_EACH, json.dumps(every_command()), json.dumps(place)],
         env=environ,
         stdin=subprocess.DEVNULL,
         capture_output=True,

@@ -72,10 +72,9 @@ WHOLE_LINES = {
     "records.py": "a rule between records",
     "search.py": "a file of a format",
     "completion.py": "completions, for a shell",
-    "features/access/cli.py": "a token",
+    "features/access/cli.py": "a token, the name of a share",
     "features/research/cli.py": "a document",
     "features/scopes/cli.py": "a filter",
-    "features/sharing/cli.py": "the name of a share",
     "features/viewer/cli.py": "an address",
     "features/webhooks/cli.py": "a secret",
 }

@@ -22,7 +22,7 @@ import blocks
 from mem_search.cli.app import app
 from mem_search.http.openapi import describe
 from mem_search.http.routes import ROUTES
-from mem_search.mcp.argument_types import input_schema
+from mem_search.mcp.tool import input_schema
 from mem_search.mcp.server import TOOLS
 from mem_search.records.registry import installed_kinds
 

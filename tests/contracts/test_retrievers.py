@@ -53,6 +53,19 @@ async def test_candidates_are_records_best_first_each_once(leg: Retriever) -> No
     assert known.of(found.records).tolist() == found.scores.tolist()
 
 
+@pytest.mark.parametrize("filters", [Filters(), Filters(kinds=("note",))])
+async def test_one_read_ranks_like_the_leg_itself(
+    leg: Retriever, runtime: Runtime, filters: Filters
+) -> None:
+    reading = await leg.reading(question(filters=filters), 20)
+    assert reading is not None  # the store is small
+    read = await runtime.search.store.read(reading)
+    ranked = await leg.rank(question(filters=filters), 20)
+    assert read.candidates.records.tolist() == ranked.candidates.records.tolist()
+    assert read.candidates.scores.tolist() == ranked.candidates.scores.tolist()
+    assert (read.state, read.detail, read.unknown) == (ranked.state, ranked.detail, ranked.unknown)
+
+
 async def test_a_deeper_ranking_begins_like_a_shallow_one(leg: Retriever) -> None:
     deep = [c.record for c in (await leg.rank(question(), 60)).candidates]
     shallow = [c.record for c in (await leg.rank(question(), 10)).candidates]

@@ -14,8 +14,7 @@ import pytest
 
 from drafts import draft
 from mem_search.model import Hit, SearchPage, SearchRequest
-from mem_search.search.stages import STAGES
-from mem_search.search.stages.installed import ENTRY_POINTS, contained, with_entry_points
+from mem_search.search.stages import ENTRY_POINTS, STAGES, contained, with_entry_points
 from mem_search.search.state import RankingInput, RankingState, Stage, StageData
 from mem_search.wiring import Runtime, open_runtime
 from ranking_states import state

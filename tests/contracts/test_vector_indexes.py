@@ -15,7 +15,7 @@ from mem_search.model.ingest import VectorEntry
 from mem_search.storage.chroma.connection import Connect
 from mem_search.storage.chroma.index import ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
-from mem_search.storage.chroma.remote import RemoteChroma
+from mem_search.storage.chroma.server import RemoteChroma
 from mem_search.storage.vector_index import VectorIndex
 from patience import PATIENCE
 from unit_vectors import unit_vectors

@@ -18,10 +18,9 @@ from hypothesis import strategies as st
 from mem_search.daemon import logs
 from mem_search.daemon.connection import address, home_of, is_locked
 from mem_search.daemon.control import running, stop
-from mem_search.daemon.lock import start_lock, worker_lock
 from mem_search.daemon.probe import port_conflict, probe
 from mem_search.daemon.run import refuse_foreign_hosts
-from mem_search.daemon.state import WorkerState, read_state, write_state
+from mem_search.daemon.state import WorkerState, read_state, start_lock, worker_lock, write_state
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError
 from mem_search.request_id import REQUEST_ID
 from mem_search.settings import Settings
@@ -96,7 +95,7 @@ def test_looking_at_the_lock_does_not_keep_a_worker_from_starting(tmp_path: Path
 
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     code = (
-        "import os, sys, pathlib; from mem_search.daemon.lock import worker_lock\n"
+        "import os, sys, pathlib; from mem_search.daemon.state import worker_lock\n"
         f"with worker_lock(pathlib.Path({str(tmp_path)!r})): os._exit(1)"
     )
     subprocess.run([sys.executable, "-c", code], check=False)

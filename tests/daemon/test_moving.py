@@ -12,7 +12,7 @@ import pytest
 
 from drafts import draft, forget
 from mem_search.daemon import moving
-from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.state import worker_lock
 from mem_search.errors import Conflict, InputError, NotFound, StorageError
 from mem_search.features.saved_searches.model import StoredPlan
 from mem_search.features.saved_searches.sql import SavedSearchStore

@@ -47,7 +47,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from mem_search import __version__
 from mem_search.access.proof import CHALLENGE, PROOF, proof
-from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.state import worker_lock
 from mem_search.daemon.state import WorkerState, write_state
 from mem_search.platform.processes import process_start
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mem_search.extractors import extract
-from mem_search.extractors.titles import said_title, titled
+from mem_search.extractors.checking import said_title, titled
 from mem_search.model.ingest import Extracted
 from office_files import docx, paragraph
 

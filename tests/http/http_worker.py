@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import pytest
-from aiohttp import ClientSession, web
+from aiohttp import ClientResponse, ClientSession, TraceConfig, TraceRequestEndParams, web
 from aiohttp.test_utils import TestClient
 
 from mem_search.daemon.run import origin_of, viewer_socket
@@ -115,8 +115,22 @@ def lifecycle_of(client: Client) -> Lifecycle:
 async def viewer_of(client: Client) -> AsyncIterator[ClientSession]:
     """A client at the origin of the viewer, which the app of ``client`` then has."""
     assert client.server.runner is not None
-    async with viewer_opened(client.server.runner) as origin, ClientSession(origin) as session:
-        yield session
+    replies: list[ClientResponse] = []
+    kept = TraceConfig()
+
+    async def keep(session: object, context: object, ended: TraceRequestEndParams) -> None:
+        replies.append(ended.response)
+
+    kept.on_request_end.append(keep)
+    async with (
+        viewer_opened(client.server.runner) as origin,
+        ClientSession(origin, trace_configs=[kept]) as session,
+    ):
+        try:
+            yield session
+        finally:
+            for reply in replies:  # of which some are not read: a test asks for the status alone
+                reply.close()
 
 
 @asynccontextmanager

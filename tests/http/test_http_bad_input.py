@@ -178,7 +178,9 @@ async def test_a_body_of_another_type_or_size_is_refused(client: Client) -> None
             yield b" " * 2**20
 
     big = await client.post("/api/observations/batch", data=spaces(), headers=headers)
-    assert (big.status, (await big.json())["code"]) == (413, "body_too_large")
+    told = await big.json()
+    assert (big.status, told["code"]) == (413, "body_too_large")
+    assert told["title"] == "Content Too Large"  # of RFC 9110, with every Python
 
 
 GETS = sorted(

@@ -221,6 +221,9 @@ class Interrupted:
             raise StoreAway("the server has closed the connection")
         return await self._leg.rank(question, depth)
 
+    async def reading(self, question: Question, depth: int) -> None:
+        """Not by one read."""
+
 
 async def test_a_server_that_leaves_in_the_middle_of_a_search_does_not_fail_it(
     client: Client,

@@ -20,9 +20,9 @@ from mcp import Client as McpClient
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.mcp import ENDPOINT
-from mem_search.mcp.argument_types import output_schema
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.mcp.server import TOOLS
+from mem_search.mcp.tool import output_schema
 from mem_search.settings import Settings
 from patience import PATIENCE
 

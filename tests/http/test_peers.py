@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mem_search.http.access import peers
+from mem_search.http.access import browsers
 from mem_search.platform import IS_LINUX, sockets
 from mem_search.platform.sockets import Ends, owner_of_socket, packed
 
@@ -122,8 +122,8 @@ def test_who_gets_the_port_of_a_connection_that_was_reset_is_not_its_peer(source
         next_one.bind(place)
         next_one.connect(server.getsockname())
         now = Accepted(stack.enter_context(server.accept()[0]))
-        assert peers.peer_user(reset) is None  # type: ignore[arg-type]
-        assert peers.peer_user(now) == os.getuid()  # type: ignore[arg-type]
+        assert browsers.peer_user(reset) is None  # type: ignore[arg-type]
+        assert browsers.peer_user(now) == os.getuid()  # type: ignore[arg-type]
 
 
 def test_nothing_readable_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

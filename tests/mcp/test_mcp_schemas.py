@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from mem_search.mcp.argument_types import input_schema, output_schema
 from mem_search.mcp.server import INSTRUCTIONS, TOOLS, build
-from mem_search.mcp.tool import Tool
+from mem_search.mcp.tool import Tool, input_schema, output_schema
 from mem_search.records.registry import installed_kinds
 from mem_search.text import token_count
 

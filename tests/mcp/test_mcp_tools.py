@@ -10,9 +10,8 @@ from jsonschema import Draft202012Validator
 from pydantic import TypeAdapter
 
 import drafts
-from mem_search.mcp.argument_types import output_schema
 from mem_search.mcp.server import TOOLS
-from mem_search.mcp.tool import Json, Outcome, ToolContext, call
+from mem_search.mcp.tool import Json, Outcome, ToolContext, call, output_schema
 from mem_search.model import Ref
 from mem_search.records.registry import installed_kinds
 from mem_search.text import token_count

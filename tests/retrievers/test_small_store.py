@@ -16,6 +16,7 @@ import pytest
 import pytest_asyncio
 
 import drafts
+from chosen_store import in_a_file
 from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters
@@ -26,7 +27,10 @@ from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE, comes_true
 from runtimes import fill, small
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [
+    pytest.mark.asyncio(loop_scope="module"),
+    in_a_file("only Chroma is asked beside"),
+]
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

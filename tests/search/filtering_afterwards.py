@@ -26,6 +26,9 @@ class Restricted:
         self._inner = inner
         self._database = database
 
+    async def reading(self, question: Question, depth: int) -> None:
+        """Not by one read."""
+
     async def rank(self, question: Question, depth: int) -> Ranking:
         everything = await self._inner.rank(_undemanding(question), 10_000)
         allowed = await passing(self._database, question.filters.demand)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import drafts
+from chosen_store import in_a_file
 from mem_search.contracts import FeedbackScorer, Question
 from mem_search.errors import (
     IndexUnavailable,
@@ -36,6 +37,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sql import records
 from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.storage.sqlite.damage import DerivedDamaged
 from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.text import words
 from mem_search.wiring import Runtime
@@ -171,6 +173,7 @@ async def test_a_rare_kind_is_not_starved_by_a_frequent_one(runtime: Runtime) ->
     assert page.results
 
 
+@in_a_file("statements of SQLite")
 @pytest.mark.parametrize("embedded", [9999, 500])
 async def test_several_rare_kinds_that_say_it_once_are_on_the_page(
     runtime: Runtime, embedded: int
@@ -204,6 +207,7 @@ async def test_nonsense_finds_nothing(runtime: Runtime) -> None:
         assert (page.results, page.total, page.counts) == ((), 0, {}), (text, mode)
 
 
+@in_a_file("statements of SQLite")
 @pytest.mark.parametrize(
     "filters",
     [
@@ -276,6 +280,9 @@ class Leg:
         self.name = name
         self.error = error
 
+    async def reading(self, question: Question, depth: int) -> None:
+        """Not by one read."""
+
     async def rank(self, question: Question, depth: int) -> Ranking:
         if self.error:
             raise self.error
@@ -325,17 +332,25 @@ async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
         )
 
 
-@pytest.mark.parametrize("error", [StoreAway, StoreDamaged, StorageError])
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (StoreAway("it is gone"), StoreAway),
+        (StoreDamaged("it is gone"), StoreDamaged),
+        (StorageError("it is gone"), StorageError),
+        (DerivedDamaged(("words",), "it is gone"), StoreDamaged),
+    ],
+)
 async def test_when_no_leg_can_read_the_store_the_error_says_that_it_is_the_store(
-    runtime: Runtime, error: type[StorageError]
+    runtime: Runtime, error: StorageError, told: type[StorageError]
 ) -> None:
     """A search in the background that ends so is not over: it waits for the store."""
-    legs = (Leg("keyword", error("it is gone")), Leg("vector", ModelUnavailable("gone, too")))
-    with pytest.raises(StorageError, match="keyword: it is gone; vector: gone, too") as caught:
+    legs = (Leg("keyword", error), Leg("vector", ModelUnavailable("gone, too")))
+    with pytest.raises(StorageError, match=r"keyword: .*it is gone.*; vector: gone, too") as caught:
         await SearchPipeline(runtime.search.store, legs, installed_kinds()).search(
             SearchRequest("words")
         )
-    assert type(caught.value) is error
+    assert type(caught.value) is told
 
 
 async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Runtime) -> None:
@@ -360,6 +375,7 @@ async def test_a_record_deleted_while_it_is_being_found_is_left_out(runtime: Run
     assert set(numbers(page)) == set(range(1, 21)) - {2, 3}
 
 
+@in_a_file("statements of SQLite")
 async def test_while_the_index_fills_the_page_says_how_far_it_is(runtime: Runtime) -> None:
     await fill(runtime, *mixed(20))
     async with runtime.ingest.indexer._indexing:  # it may look once more after its last batch

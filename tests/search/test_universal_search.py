@@ -191,6 +191,9 @@ class Away:
     scores_early = False
     space = ""
 
+    async def reading(self, question: Question, depth: int) -> None:
+        """Not by one read."""
+
     async def rank(self, question: Question, depth: int) -> Ranking:
         raise ModelUnavailable("the model is gone")
 

@@ -167,6 +167,9 @@ class Away:
     def __init__(self, name: str) -> None:
         self.name = name
 
+    async def reading(self, question: Question, depth: int) -> None:
+        """Not by one read."""
+
     async def rank(self, question: Question, depth: int) -> Ranking:
         raise IndexUnavailable("the index is away")
 

@@ -26,7 +26,7 @@ from mem_search.storage.chroma.connection import (
 from mem_search.storage.chroma.directory import CHILD
 from mem_search.storage.chroma.launch import HOST, _free_address
 from mem_search.storage.chroma.process import ChromaProcess
-from mem_search.storage.chroma.remote import RemoteWire
+from mem_search.storage.chroma.server import RemoteWire
 from mem_search.storage.chroma.wire import Door, SocketWire, dial
 from patience import PATIENCE
 from unit_vectors import unit_vectors

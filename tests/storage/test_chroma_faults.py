@@ -15,7 +15,7 @@ from mem_search.storage.chroma.connection import (
     ServerFault,
     Unreachable,
 )
-from mem_search.storage.chroma.remote import RemoteWire
+from mem_search.storage.chroma.server import RemoteWire
 
 HTTPX_ERRORS = [
     kind

@@ -11,7 +11,7 @@ import pytest
 
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma.connection import Connect, Unreachable
-from mem_search.storage.chroma.remote import RemoteChroma
+from mem_search.storage.chroma.server import RemoteChroma
 from patience import comes_true
 
 

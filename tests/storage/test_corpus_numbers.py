@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from chosen_store import in_a_file
 from mem_search.model import Draft
 from mem_search.wiring import Runtime
 from runtimes import fill
 
 
+@in_a_file("statements of SQLite")
 async def test_the_index_is_as_old_as_the_oldest_record_that_waits(runtime: Runtime) -> None:
     await fill(runtime, *(Draft("note", "jsonl", f"n{n}", f"text {n}") for n in range(3)))
     settled = await runtime.store.statistics.corpus()

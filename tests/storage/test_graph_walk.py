@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from drafts import draft, in_memory, store
 from mem_search.model import Draft, Filters, Link, Ref
 from mem_search.storage.rules.graph import FOLLOWS, MAX_FILES, MAX_MEMBERS, SAME_SESSION
-from mem_search.storage.sqlite.graph import GRAPH
+from mem_search.storage.sqlite.snapshot import GRAPH
 
 
 def touching(source_id: str, *files: str, project: str = "web") -> Draft:

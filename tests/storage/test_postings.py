@@ -24,7 +24,6 @@ from drafts import search_store, store
 from mem_search.errors import StorageError
 from mem_search.model.statistics import Corpus
 from mem_search.storage.sqlite import (
-    indexed_words,
     posting_file,
     posting_lists,
     postings,
@@ -388,7 +387,7 @@ async def test_a_full_disk_is_logged_once_and_fts5_answers(
     def full(*_: object) -> Iterator[Piece]:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(indexed_words, "pieces", full)
+    monkeypatch.setattr(posting_lists, "indexed_pieces", full)
     answer = lambda snapshot: snapshot._scored(TOKEN, CORPUS)[0].tolist()  # noqa: E731
     with caplog.at_level(logging.WARNING):
         assert await searching.read(answer) == [1]
@@ -426,7 +425,7 @@ async def test_a_store_closes_while_lists_are_made(
     searching = opened.open_search(tmp_path, 1, 8, ())
     endless = iter(lambda: posting_file.segment(()), None)
     piece = (np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, ROW))
-    monkeypatch.setattr(indexed_words, "pieces", lambda *_: (piece for _ in endless))
+    monkeypatch.setattr(posting_lists, "indexed_pieces", lambda *_: (piece for _ in endless))
     assert await searching.read(lambda snapshot: snapshot._matched(TOKEN).tolist()) == [1]
     await opened.close()
     assert [each.name for each in tmp_path.iterdir() if "words" in each.name] == []  # noqa: ASYNC240
@@ -472,7 +471,7 @@ async def test_lists_are_merged_in_pieces(
 ) -> None:
     monkeypatch.setattr(posting_file, "_PIECE", 7)
     monkeypatch.setattr(posting_file, "BLOCK", 64)
-    monkeypatch.setattr(indexed_words, "_BATCH", 20)
+    monkeypatch.setattr(posting_lists, "_BATCH", 20)
     texts = [f"token auth {n} {n % 7} {'word ' * (n % 5)}" for n in range(50)]
     await database.write(store, *(drafts.draft(str(n), text) for n, text in enumerate(texts)))
     await lists.keep_up()
@@ -492,4 +491,4 @@ def test_varints(numbers: list[int]) -> None:
         while number := number >> 7:
             octets.insert(0, 128 | number & 127)
         data += bytes(octets)
-    assert indexed_words.varints(data).tolist() == numbers
+    assert posting_lists.varints(data).tolist() == numbers

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from made_migrations import older, register
 
+from chosen_store import in_a_file
 from mem_search.errors import StorageError
 from mem_search.storage import archive
 from mem_search.storage.sqlite.database import Database
@@ -82,6 +83,7 @@ async def test_without_room_for_the_copy_nothing_is_changed(
     assert copies(tmp_path) == []
 
 
+@in_a_file("copies of it")
 async def test_forgetting_deletes_the_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -160,6 +160,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "disguises.readings": lambda text: [*disguises.readings(text)],
     "instructions.flags_in": instructions.flags_in,
     "unasked.plain_name": unasked.plain_name,
+    "literals.Rules.matches": lambda text: [*addressed.agents().matches(text)],
+    "literals.Rules.met": lambda text: instructions.rules().met(text),
     "json_reading.open_path": json_reading.open_path,
     "embedded_data.without_data": embedded_data.without_data,
     "embedded_data.plain_words": embedded_data.plain_words,
@@ -297,7 +299,9 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
 
 BOUNDED = {
     "decoding.replaced": "run by the other functions of decoding and by word_forms.view",
+    "disguises.alternatives": "a form of a rule",
     "disguises.compiled": "a form of a rule",
+    "literals.literals_of": "a form of a rule",
     "languages.words": "the name of a list of words",
     "cites.context_of": "run by cites.find",
     "cites.is_heading": "cuts to a fixed length first",

@@ -195,3 +195,10 @@ def test_a_passage_of_wrapped_text_begins_with_a_sentence_not_with_a_line() -> N
     )
     text = sentence * 120
     assert all(text.startswith("The keeper", each.start) for each in cut(text)[1:])
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(st.characters(codec="ascii"), min_size=300, max_size=600))
+def test_a_short_text_is_one_passage_whether_its_pieces_are_counted_or_not(text: str) -> None:
+    assert wordpieces.count(text) <= len(text) - text.count(" ")
+    assert (len(cut(text)) == 1) == (wordpieces.count(text) <= SIZE)

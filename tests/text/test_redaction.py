@@ -283,3 +283,11 @@ def test_spans_that_touch_are_two_secrets_and_spans_that_overlap_are_one() -> No
 
     assert redaction._replaced("abcd", [(0, 2, "x"), (2, 4, "y")], mark) == ("<x ab><y cd>", 2)
     assert redaction._replaced("abcd", [(0, 3, "x"), (2, 4, "y")], mark) == ("<x abcd>", 1)
+
+
+def test_a_name_that_comes_again_is_looked_through_once_and_a_text_is_not_kept() -> None:
+    path, text = f"src/{noise(20)}.py", f"{noise(60)}\n" * 10
+    before = redaction._redacted_name.cache_info()
+    assert [redact(path), redact(path), redact(text)] == [(path, 0), (path, 0), (text, 0)]
+    after = redaction._redacted_name.cache_info()
+    assert (after.hits - before.hits, after.misses - before.misses) == (1, 1)

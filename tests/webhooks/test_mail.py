@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import InputError
-from mem_search.features.mail.service import Mail, RefusedAddress, in_words
+from mem_search.features.webhooks.mail import Mail, RefusedAddress, in_words
 from mem_search.settings import Settings
 from smtp_server import certificate, mailbox
 

@@ -44,7 +44,6 @@ from mem_search.features.projects import cli as projects
 from mem_search.features.research import cli as research
 from mem_search.features.saved_searches import cli as saved_searches
 from mem_search.features.scopes import cli as scopes
-from mem_search.features.sharing import cli as sharing
 from mem_search.features.stats import cli as stats
 from mem_search.features.suggest import cli as usage
 from mem_search.features.viewer import cli as viewer
@@ -119,7 +118,7 @@ app.add_typer(research.app, name="research")
 app.add_typer(saved_searches.app, name="saved")
 app.add_typer(scopes.app, name="scope")
 app.add_typer(webhooks.app, name="webhook")
-app.add_typer(sharing.app, name="share")
+app.add_typer(access.share_app, name="share")
 
 
 def _refused(error: OSError) -> MemSearchError:

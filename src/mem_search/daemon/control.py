@@ -32,10 +32,9 @@ from mem_search.daemon.connection import (
     url_host,
 )
 from mem_search.daemon.home_files import UMASK, refuse_odd_files
-from mem_search.daemon.lock import start_lock
 from mem_search.daemon.logs import FILE, OUTPUT, last_lines
 from mem_search.daemon.probe import probe
-from mem_search.daemon.state import WorkerState, read_state
+from mem_search.daemon.state import WorkerState, read_state, start_lock
 from mem_search.errors import UNWRITABLE, Conflict, Forbidden, InputError, StorageError, Unavailable
 from mem_search.platform import scale_timeout
 from mem_search.platform.processes import process_start, process_work

@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from mem_search.access.callers import users_dir
-from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.state import worker_lock
 from mem_search.errors import Conflict, InputError, NotFound, StorageError
 from mem_search.model import Filters
 from mem_search.records.registry import installed_kinds

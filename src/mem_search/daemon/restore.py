@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from mem_search.access.callers import users_dir
-from mem_search.daemon.lock import worker_lock
+from mem_search.daemon.state import worker_lock
 from mem_search.errors import Conflict, MemSearchError, StorageError
 from mem_search.model.forgetting import Tombstone
 from mem_search.settings import Settings

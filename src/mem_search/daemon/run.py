@@ -27,11 +27,10 @@ from mem_search import __version__
 from mem_search.access.tokens import check_own, read_or_create
 from mem_search.daemon.connection import url_host
 from mem_search.daemon.home_files import UMASK, make_private, refuse_odd_files
-from mem_search.daemon.lock import worker_lock
 from mem_search.daemon.logs import open_logs
 from mem_search.daemon.probe import port_conflict
 from mem_search.daemon.restore import finish as finish_restore
-from mem_search.daemon.state import WorkerState, clear_state, read_state, write_state
+from mem_search.daemon.state import WorkerState, clear_state, read_state, worker_lock, write_state
 from mem_search.daemon.unix_socket import NAME as SOCKET
 from mem_search.daemon.unix_socket import unix_socket
 from mem_search.errors import Conflict, Forbidden, InputError, StorageError

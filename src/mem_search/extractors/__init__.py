@@ -20,7 +20,7 @@ from mem_search.contracts import (
     LinkedExtractor,
     PagedExtractor,
 )
-from mem_search.extractors import checking, titles
+from mem_search.extractors import checking
 from mem_search.extractors.refusal import Unreadable, reason_for
 from mem_search.model.ingest import Extracted
 from mem_search.regular_file import open_regular_file
@@ -38,7 +38,7 @@ BUILT_IN: Final = {
     "oldoffice": "mem_search.extractors.old_office:OldOffice",
     "iwork": "mem_search.extractors.iwork:IWork",
     "mobi": "mem_search.extractors.mobi:Mobi",
-    "parquet": "mem_search.extractors.parquet:Parquet",
+    "parquet": "mem_search.extractors.table:Parquet",
     "mhtml": "mem_search.extractors.saved_pages:Mhtml",
     "webarchive": "mem_search.extractors.saved_pages:WebArchive",
     "officexml": "mem_search.extractors.office_xml:OfficeXml",
@@ -112,7 +112,7 @@ def extract(path: Path, name: str, page: int = 0, *, links: bool = False) -> Ext
         unread, empty = (*document.unread, *lost), not document.text.strip()
         note = f"its text was not found: {'; '.join(unread)}" if lost and empty else document.note
         document = replace(document, unread=unread, note=note)
-    return titles.titled(document, reader.name)
+    return checking.titled(document, reader.name)
 
 
 def held(path: Path, name: str) -> Iterator[tuple[str, str]]:

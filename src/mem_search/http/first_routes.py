@@ -10,8 +10,8 @@ from typing import Any
 
 from mem_search.http import about, mounts, search
 from mem_search.http.core.parameters import SearchParameters
+from mem_search.http.core.replies import SearchListing
 from mem_search.http.core.routing import Route
-from mem_search.http.schemas import SearchListing
 from mem_search.renderers.record_json import ChosenReply, SearchReply
 
 GET = partial(Route, "GET", first=True)

@@ -29,6 +29,7 @@ from mem_search.http.core.replies import (
     HTML,
     JSON,
     TEXT,
+    TextReply,
     html_page,
     json_reply,
     prefers,
@@ -37,7 +38,6 @@ from mem_search.http.core.replies import (
     text_reply,
 )
 from mem_search.http.core.routing import Call, Handler
-from mem_search.http.schemas import TextReply
 from mem_search.model import Citation, Filters, Kind, Order, Record
 from mem_search.model.records import RecordWithLinks
 from mem_search.records.base import people

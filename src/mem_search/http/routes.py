@@ -25,7 +25,6 @@ from mem_search.features.research import http as research
 from mem_search.features.saved_searches import http as saved_searches
 from mem_search.features.scopes import http as scopes
 from mem_search.features.search_jobs import http as search_jobs
-from mem_search.features.sharing import http as sharing
 from mem_search.features.stats import http as stats
 from mem_search.features.suggest import http as suggest
 from mem_search.features.timeline import http as timeline
@@ -39,10 +38,9 @@ from mem_search.http.core.parameters import (
     ListParameters,
     RecordParameters,
 )
-from mem_search.http.core.replies import HTML, JSON, TEXT
+from mem_search.http.core.replies import HTML, JSON, TEXT, TextReply
 from mem_search.http.core.routing import Route
 from mem_search.http.first_routes import FIRST_ABOUT, FIRST_SEARCH, FOUND
-from mem_search.http.schemas import TextReply
 from mem_search.http.universal_requests import (
     McpFetchRequest,
     McpSearchRequest,
@@ -125,7 +123,6 @@ _ALL = (
     *research.ROUTES,
     *saved_searches.ROUTES,
     *scopes.ROUTES,
-    *sharing.ROUTES,
     *learning.ROUTES,
     *webhooks.ROUTES,
     *weighted.ROUTES,

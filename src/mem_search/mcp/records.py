@@ -13,8 +13,7 @@ from typing import Annotated, Self
 from pydantic import BeforeValidator, Field
 
 from mem_search.errors import InputError, NotFound
-from mem_search.mcp.argument_types import BUDGET, Budget, split
-from mem_search.mcp.tool import Arguments, Tool, ToolContext
+from mem_search.mcp.tool import BUDGET, Arguments, Budget, Tool, ToolContext, split
 from mem_search.model import Citation, Filters, Record
 from mem_search.patterns import pattern
 from mem_search.records.origin import flags_of, is_given, origin_of, trust_of

@@ -14,21 +14,23 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 from mem_search.access.callers import check_may_change
 from mem_search.errors import InputError
 from mem_search.features.web_search.service import with_web
-from mem_search.mcp.argument_types import (
+from mem_search.mcp.tool import (
     BUDGET,
     UNLISTED,
+    Arguments,
     Budget,
     Facets,
     Kinds,
     Text,
     Timestamp,
+    Tool,
+    ToolContext,
     Values,
     Words,
 )
-from mem_search.mcp.tool import Arguments, Tool, ToolContext
 from mem_search.model import DateRange, Filters, Order, ResultTexts, SearchRequest
 from mem_search.model.requests import At, Match, ResearchMode, to_request
-from mem_search.model.web import WebResult
+from mem_search.model.results import WebResult
 from mem_search.records.origin import flags_of
 from mem_search.renderers.listing import fitted as fitted_listing
 from mem_search.renderers.record_json import Facets as FacetsOfReply

@@ -26,10 +26,20 @@ from mem_search.features.archives.mcp import SEARCH_LOCAL_ARCHIVES
 from mem_search.features.timeline.mcp import TIMELINE
 from mem_search.ingest.prepare import content_id
 from mem_search.mcp import records
-from mem_search.mcp.argument_types import MAX_TEXT_CHARS, Text, input_schema, output_schema, split
 from mem_search.mcp.records import FETCH, GET_RECORDS
 from mem_search.mcp.searching import SEARCH, SEARCH_LOCAL_KNOWLEDGE, SEARCH_UNIFIED
-from mem_search.mcp.tool import Arguments, Outcome, Tool, ToolContext, call
+from mem_search.mcp.tool import (
+    MAX_TEXT_CHARS,
+    Arguments,
+    Outcome,
+    Text,
+    Tool,
+    ToolContext,
+    call,
+    input_schema,
+    output_schema,
+    split,
+)
 from mem_search.model import Draft, Ref
 from mem_search.renderers.schema import schema
 

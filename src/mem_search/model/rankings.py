@@ -294,6 +294,30 @@ class PassageColumns:
     def __len__(self) -> int:
         return len(self.passages)
 
+    @classmethod
+    def of_none(cls, passages: Numbers) -> PassageColumns:
+        """Columns that say of none of ``passages`` that it exists; to be filled."""
+        size = len(passages)
+        return cls(
+            passages,
+            np.zeros(size, np.int64),
+            np.zeros(size, np.uint8),
+            np.zeros(size, np.bool_),
+            np.zeros(size, np.int32),
+        )
+
+    def put(
+        self,
+        rows: slice | NDArray[np.intp],
+        columns: PassageColumns,
+        taken: slice | NDArray[np.intp] = slice(None),
+    ) -> None:
+        """Set the columns at ``rows`` to those that ``columns`` has at ``taken``."""
+        self.records[rows] = columns.records[taken]
+        self.kinds[rows] = columns.kinds[taken]
+        self.code[rows] = columns.code[taken]
+        self.lengths[rows] = columns.lengths[taken]
+
     def taken(self, rows: NDArray[np.intp] | NDArray[np.bool_]) -> PassageColumns:
         """Those at ``rows``, in their order."""
         return PassageColumns(

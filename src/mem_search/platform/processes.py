@@ -11,7 +11,6 @@ import os
 import select
 import signal
 import sys
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,44 +112,40 @@ def available_memory() -> int:
 
 
 def end_with_parent(parent: int, sign: signal.Signals = signal.SIGKILL) -> None:
-    """Let this process end when ``parent``, which started it, has ended.
+    """Let this process end when ``parent``, which started it, has ended. Call it before any thread.
 
     Linux sends ``sign``. Elsewhere the standard input tells, which has to be a pipe that the
-    parent holds: a thread waits for its end.
+    parent holds: a process of its own waits for its end and sends ``sign``. A thread could not:
+    Chroma, or a regular expression over a long text, never lets it run.
     """
     if IS_LINUX:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, sign, 0, 0, 0)
     elif _is_pipe(0):
-        threading.Thread(target=_end_with_input, args=(os.getpid(), sign), daemon=True).start()
+        _watch_input(sign)
     # The parent may have ended before the request above: then no signal would come.
     if os.getppid() != parent:
         sys.exit("the process that started this one has ended")
 
 
-def end_with_input(sign: signal.Signals) -> None:
-    """The same by a process of its own, for one that never lets a thread of Python run.
-
-    It waits for the end of the standard input and then sends ``sign``. Nothing on Linux.
-    """
+def _watch_input(sign: signal.Signals) -> None:
     own = os.getpid()
-    if IS_LINUX or not _is_pipe(0) or os.fork():
+    ends, held = os.pipe()  # ``held`` is closed when this process has ended
+    if os.fork():
+        os.close(ends)
         return
-    for handle in (1, 2):
-        os.close(handle)
-    _end_with_input(own, sign)
-    os._exit(0)
-
-
-def _end_with_input(own: int, sign: signal.Signals) -> None:
-    poll = select.poll()
-    poll.register(0, 0)  # only the end of the pipe, not what comes through it
-    while not any(event & select.POLLHUP for _, event in poll.poll(1000)):
-        if os.getpid() != own and os.getppid() != own:  # the process that is watched has ended
-            return
     try:
-        os.kill(own, sign)
-    except ProcessLookupError:
-        return
+        # Who waits for the end of what this process writes is not to wait for the watching one.
+        for handle in (held, 1, 2):
+            os.close(handle)
+        poll = select.poll()
+        for handle in (0, ends):
+            poll.register(handle, 0)  # only the end of a pipe, not what comes through it
+        while not (ended := {handle for handle, event in poll.poll() if event & select.POLLHUP}):
+            pass
+        if ends not in ended:
+            os.kill(own, sign)
+    finally:
+        os._exit(0)
 
 
 def _is_pipe(handle: int) -> bool:

@@ -15,8 +15,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import Field
 
 from mem_search.model import Citation, Record, SearchPage
-from mem_search.model.results import Operation
-from mem_search.model.web import WebPage, WebResult, WebState
+from mem_search.model.results import Operation, WebPage, WebResult, WebState
 from mem_search.renderers.record_json import Facets, Highlights, SnippetSpan, facets_of
 from mem_search.renderers.safe_text import caution_if, caution_of
 from mem_search.renderers.schema import (

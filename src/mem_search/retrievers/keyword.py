@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mem_search.contracts import Question
+from mem_search.contracts import Question, Reading
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.store import SearchStore
@@ -26,6 +26,10 @@ class KeywordRetriever:
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``; a question without words has no candidates."""
         return await self._store.read(self._rank, question, depth)
+
+    async def reading(self, question: Question, depth: int) -> Reading:
+        """See ``Retriever``: words are always looked up in one read."""
+        return lambda snapshot: self._rank(snapshot, question, depth)
 
     def _rank(self, snapshot: SearchSnapshot, question: Question, depth: int) -> Ranking:
         query = any_of(question.words)

@@ -21,8 +21,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.contracts import Embedder, FeedbackScorer, Question, Vectors
-from mem_search.errors import IndexUnavailable
+from mem_search.contracts import Embedder, FeedbackScorer, Question, Reading, Vectors
+from mem_search.errors import IndexUnavailable, StorageError
 from mem_search.model import Filters
 from mem_search.model.arrays import matvec
 from mem_search.model.kind_codes import KIND_CODES
@@ -50,9 +50,7 @@ class QuestionVectors:
         self._lock = threading.Lock()
 
     def known(self, text: str) -> Vectors | None:
-        """The vector of ``text``, if it is there: for pages and parts of a question, no thread need
-        be asked.
-        """
+        """The vector of ``text``, if it is there: then no thread need be asked."""
         recent = self._recent.get(text)
         if recent is None or not recent.done() or recent.exception() is not None:
             return None
@@ -97,14 +95,13 @@ MAX_CHEAP_SCAN = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
 
 CHEAP = 1000
-"""Entries that the index returns about as fast as those of an unfiltered search."""
+"""Entries that the index returns about as fast as those of a search without filters."""
 
 SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
 MAX_AT_START = 200_000
-"""While the index starts, a search of up to so many passages waits for it, and compares them all if
-it is late. For more, both take too long."""
+"""While the index starts, a search of so many passages waits for it, or compares all."""
 
 _START_SECONDS = 2.0
 """How long a search waits for an index that starts, where comparing takes as long."""
@@ -145,23 +142,31 @@ class VectorRetriever:
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""
-        text, filters = question.text, question.filters
+        if (reading := await self.reading(question, depth)) is not None:
+            return await self._store.read(reading)
+        if question.filters:
+            ranking = await self._filtered(question.text, question.filters, depth)
+        else:
+            ranking = await self._unfiltered(question.text, depth)
+        return self._with_damage(ranking)
+
+    async def reading(self, question: Question, depth: int) -> Reading | None:
+        """See ``Retriever``: None where the index is asked. Raises ModelUnavailable."""
+        is_exact = question.exact or self._scans
         size = (await self._store.corpus()).size
         is_small = size <= self._index.min_passages and self._index.state == "ready"
         # What all vectors are compared for has the scores of what the other legs find.
         self.scores_early = not is_small
-        is_exact = question.exact or self._scans
-        if is_exact or is_small:
-            vector = await self._vector(text)
-            ranking = await self._store.read(_scan, vector, filters, depth)
-            if is_exact:
-                return ranking
-            if not filters:
-                self._ask_beside(vector, ranking)
-        elif filters:
-            ranking = await self._filtered(text, filters, depth)
-        else:
-            ranking = await self._unfiltered(text, depth)
+        if not (is_exact or is_small):
+            return None
+        vector = await self._vector(question.text)
+        if is_exact:
+            return lambda snapshot: _scan(snapshot, vector, question.filters, depth)
+        if not question.filters:
+            self._ask_beside(vector)
+        return lambda snapshot: self._with_damage(_scan(snapshot, vector, question.filters, depth))
+
+    def _with_damage(self, ranking: Ranking) -> Ranking:
         if (damage := self._index.damage) and ranking.state == "ok":
             return replace(ranking, state="degraded", detail=DAMAGED.format(damage))
         return ranking
@@ -175,10 +180,7 @@ class VectorRetriever:
     def feedback_scorer(
         self, snapshot: SearchSnapshot, question: Question, passages: Numbers
     ) -> FeedbackScorer:
-        """Moves the question halfway to the mean of the answers' nearer halves.
-
-        The scorer returns None when no answer has a vector yet.
-        """
+        """See ``Retriever``: the question is moved to the mean of the nearer halves of answers."""
         query = self._questions.vector(question.text)
         of, vectors = snapshot.passage_vectors(passages)
 
@@ -196,19 +198,19 @@ class VectorRetriever:
 
         return scores
 
-    def _ask_beside(self, vector: Vectors, exact: Ranking) -> None:
+    def _ask_beside(self, vector: Vectors) -> None:
         """Ask the index one of ``ASKED_BESIDE`` questions, the first one too; nobody waits."""
-        is_due = self._compared % ASKED_BESIDE == 0
         self._compared += 1
-        if is_due and (self._beside is None or self._beside.done()):
-            nearest = exact.candidates.scores[:_COMPARED]
-            self._beside = asyncio.create_task(self._compare(vector, nearest))
+        if self._compared % ASKED_BESIDE == 1 and (self._beside is None or self._beside.done()):
+            self._beside = asyncio.create_task(self._compare(vector))
 
-    async def _compare(self, vector: Vectors, nearest: Values) -> None:
+    async def _compare(self, vector: Vectors) -> None:
         try:
             entries = await self._index.query(vector, 5 * _COMPARED)
-        except IndexUnavailable:
-            return  # the index knows, and says so itself
+            exact = await self._store.read(_scan, vector, Filters(), _COMPARED)
+        except (IndexUnavailable, StorageError):
+            return  # which the index and the store say themselves
+        nearest = exact.candidates.scores
         scores = sorted((score for _, score in entries), reverse=True)[: len(nearest)]
         if len(nearest) and not (await self._store.corpus()).waiting:
             is_less = len(scores) < len(nearest) or scores[-1] < nearest[-1] - _NEARER
@@ -216,8 +218,7 @@ class VectorRetriever:
 
     async def _unfiltered(self, text: str, depth: int) -> Ranking:
         await self._started((await self._store.corpus()).size)
-        away = False
-        most = OVERFETCH * depth
+        away, most = False, OVERFETCH * depth
         try:
             wanted = await self._entries_of(depth)
             nearest = await self._near(text, wanted)
@@ -342,10 +343,7 @@ def _scan(
     *,
     away: bool = False,
 ) -> Ranking:
-    """The best records ``within`` filters, or by some passages, exactly.
-
-    ``away``: an index should have answered.
-    """
+    """The best ``within`` filters or passages, exactly; ``away``: an index should have answered."""
     passages = snapshot.passages_within(within) if isinstance(within, Filters) else within
     passages, cosines = _cosines(snapshot, vector, passages)
     best = snapshot.passage_columns(passages).best(cosines)

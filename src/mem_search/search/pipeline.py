@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -31,32 +31,24 @@ from mem_search.model.graph import KnowledgeGraph
 from mem_search.model.rankings import PassageSpan, Ranking
 from mem_search.model.results import NEAREST_SHOWN
 from mem_search.records.registry import KindRegistry
+from mem_search.rerankers import Reranking, is_reranked, texts_to_rerank, with_first_hits
 from mem_search.retrievers import graph
 from mem_search.search import respelling, word_parts
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
+from mem_search.search.legs import no_answer, run_legs
 from mem_search.search.query_understanding import (
-    demanding_every_word,
-    filters_decide,
+    SCRATCHPAD,
+    Understood,
     filters_of,
     filters_read,
     from_what_it_names,
-    understand_query,
+    selected_by,
+    understand,
 )
-from mem_search.search.ranking import (
-    NOT_RANKED,
-    LegResults,
-    Ranked,
-    count_facets,
-    ms,
-    no_answer,
-    rank,
-    run_legs,
-)
-from mem_search.search.reranking import Reranking, is_reranked, texts_to_rerank, with_first_hits
-from mem_search.search.respelling import Near, respelled, respelled_alone
+from mem_search.search.ranking import NOT_RANKED, LegResults, Ranked, count_facets, ms, rank
+from mem_search.search.respelling import Near, respelled
 from mem_search.search.sparse import encode_question
-from mem_search.search.stages import STAGES
-from mem_search.search.stages.installed import LEFT_OUT
+from mem_search.search.stages import LEFT_OUT, STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
 from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
@@ -65,6 +57,8 @@ from mem_search.storage.store import SearchStore
 from mem_search.text import highlight
 from mem_search.text.outline import place_in
 from mem_search.text.sparse import SparseModel
+
+T = TypeVar("T")
 
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
@@ -77,9 +71,6 @@ VECTOR_DEPTH = 500
 
 _FOUND_BY: Final = {"keyword": "their words", "vector": "their meaning", "graph": "their links"}
 """Leg → what it finds records by, as a notice says it."""
-
-EVERYTHING: Final = "*"
-"""The question that all records answer, newest first."""
 
 CLOUD = 40
 """The most records beside the seeds in a knowledge cloud."""
@@ -129,14 +120,10 @@ class SearchPipeline:
         unknown scope, Unavailable when no leg answers.
         """
         started = time.perf_counter()
-        filters = await filters_of(self._store, request, self._kinds)
-        query = replace(request, filters=filters)
-        question, analyzed = await understand_query(self._store, query, self._kinds)
-        by_filters = query.order != "relevance" and filters_decide(question)
-        if question.text.strip() not in ("", EVERYTHING) and not by_filters:
-            if query.match == "all":
-                question = replace(question, filters=demanding_every_word(question))
-            outcome = await self._rank(query, question)
+        understood = await self._read(understand, request)
+        query, question, analyzed = understood.request, understood.question, understood.analyzed
+        if understood.is_ranked:
+            outcome = await self._rank(understood)
         else:
             outcome = await self._store.read(_browse, query, question)
         ranked = outcome.ranked
@@ -181,25 +168,24 @@ class SearchPipeline:
 
     async def selection(self, request: SearchRequest) -> Filters:
         """The filters that select every record with all words and fields of ``request``."""
-        query = replace(request, filters=await self.filters_of(request))
-        question, _ = await understand_query(self._store, query, self._kinds, times=False)
-        return demanding_every_word(question)
+        return await self._read(selected_by, request)
 
     async def filters_of(self, request: SearchRequest) -> Filters:
         """The filters of ``request`` with its scope, folder, domain and hidden scratchpad."""
-        return await filters_of(self._store, request, self._kinds)
+        return await self._read(filters_of, request)
 
-    async def _rank(self, query: SearchRequest, question: Question) -> _Outcome:
+    async def _read(self, query: Callable[..., T], request: SearchRequest) -> T:
+        scratchpad = await self._store.matching(SCRATCHPAD)
+        return await self._store.read(query, request, self._kinds, scratchpad)
+
+    async def _rank(self, understood: Understood) -> _Outcome:
+        query, question, near = understood.request, understood.question, understood.near
         if query.fusion is None:
             legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         else:  # all of them, where only the graph counts: it must start somewhere
             weights = query.fusion.weights
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        near: Near = {}
-        question, beside = await self._store.read(word_parts.with_others, question, query.text)
-        if query.mode == "vector":
-            question, near = await self._store.read(respelled_alone, question)
         weighing = asyncio.create_task(encode_question(self._sparse, query, question.text))
         answers = await run_legs(self._store, legs, question, depth)
         again = False
@@ -241,7 +227,7 @@ class SearchPipeline:
             legs=(*[answer.report for answer in answers], *outcome.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
             near=near,
-            beside=word_parts.meant(beside),
+            beside=understood.beside,
         )
 
     async def _reranked(

@@ -11,7 +11,7 @@ way in every search, and nothing in it ranks. Scopes do not contain each other.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 from typing import Final, cast
 
@@ -31,15 +31,69 @@ from mem_search.model import (
     SearchRequest,
     Term,
 )
+from mem_search.search import word_parts
 from mem_search.search.questions_in_words import both, read_in_words, within
+from mem_search.search.respelling import Near, respelled_alone
+from mem_search.search.word_parts import Meant
 from mem_search.storage.sql.snapshot import SearchSnapshot
-from mem_search.storage.store import SearchStore
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
 
+EVERYTHING: Final = "*"
+"""The question that all records answer, newest first."""
 
-async def understand_query(
-    store: SearchStore, request: SearchRequest, kinds: KnownKinds, *, times: bool = True
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A request with all its filters, its question, and how its text was parsed.
+
+    ``is_ranked``: words and meaning order the records, not their dates. ``beside`` has what is
+    looked for beside words that few records have, ``near`` what instead of those that none has.
+    """
+
+    request: SearchRequest
+    question: Question
+    analyzed: Analyzed
+    is_ranked: bool = False
+    beside: Meant = field(default_factory=dict)
+    near: Near = field(default_factory=dict)
+
+
+def understand(
+    snapshot: SearchSnapshot,
+    request: SearchRequest,
+    kinds: KnownKinds,
+    scratchpad: Sequence[int],
+) -> Understood:
+    """All that a search reads of the store before the legs, as ``filters_of`` takes and raises."""
+    request = replace(request, filters=filters_of(snapshot, request, kinds, scratchpad))
+    question, analyzed = understand_query(snapshot, request, kinds)
+    by_filters = request.order != "relevance" and filters_decide(question)
+    if by_filters or question.text.strip() in ("", EVERYTHING):
+        return Understood(request, question, analyzed)
+    if request.match == "all":
+        question = replace(question, filters=demanding_every_word(question))
+    question, others = word_parts.with_others(snapshot, question, request.text)
+    near: Near = {}
+    if request.mode == "vector":  # the keyword leg would tell which words are unknown
+        question, near = respelled_alone(snapshot, question)
+    return Understood(request, question, analyzed, True, word_parts.meant(others), near)
+
+
+def selected_by(
+    snapshot: SearchSnapshot,
+    request: SearchRequest,
+    kinds: KnownKinds,
+    scratchpad: Sequence[int],
+) -> Filters:
+    """The filters that select every record with all words and fields of ``request``."""
+    request = replace(request, filters=filters_of(snapshot, request, kinds, scratchpad))
+    question, _ = understand_query(snapshot, request, kinds, times=False)
+    return demanding_every_word(question)
+
+
+def understand_query(
+    snapshot: SearchSnapshot, request: SearchRequest, kinds: KnownKinds, *, times: bool = True
 ) -> tuple[Question, Analyzed]:
     """The question, and how the text of the request was parsed.
 
@@ -51,7 +105,7 @@ async def understand_query(
         now = now.astimezone()
     scopes = {}
     if "scope:" in request.text.lower():
-        scopes = await named_scopes(store, now, kinds)
+        scopes = named_scopes(snapshot, now, kinds)
     # Weights of the caller alone decide the order of a weighted search.
     in_words = times and request.fusion is None
     times = in_words and {"time", "all"}.isdisjoint(request.as_words)
@@ -59,7 +113,7 @@ async def understand_query(
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []
     if reading.wild or reading.quoted:
-        near, nowhere = await store.read(_look_up, reading.wild, reading.quoted, request.filters)
+        near, nowhere = _look_up(snapshot, reading.wild, reading.quoted, request.filters)
     if near or nowhere:
         reading = parse.read(
             request.text,
@@ -79,7 +133,7 @@ async def understand_query(
         analyzed = replace(analyzed, warnings=(*analyzed.warnings, warning))
     filters = request.filters
     if reading.demand is not None:
-        asked = await _with_words(store, reading.demand)
+        asked = _with_words(snapshot, reading.demand)
         filters = replace(filters, demand=both(filters.demand, asked))
     if filters.demand is not None:
         analyzed = _with_signed(analyzed, filters.demand)
@@ -91,17 +145,17 @@ async def understand_query(
     question = Question(reading.text, reading.words, filters, request.is_research, lifted)
     # In an expression each word is there for a reason; beside fields alone it may name a kind.
     if in_words and not (analyzed.alone or analyzed.operators or analyzed.excluded):
-        return await read_in_words(store, request, kinds, question, analyzed, now)
+        return read_in_words(snapshot, request, kinds, question, analyzed, now)
     return question, analyzed
 
 
-async def _with_words(store: SearchStore, demand: Demand) -> Demand:
+def _with_words(snapshot: SearchSnapshot, demand: Demand) -> Demand:
     """``demand`` with the store's words for what its fields have signs in: ``title:auth*``."""
     terms = tuple(demands.signed_in_fields(demand))
     if not terms:
         return demand
     names = tuple(dict.fromkeys(map(demands.written_term, terms)))
-    near = await store.read(lambda snapshot: snapshot.expand_words(names))
+    near = snapshot.expand_words(names)
     return demands.with_near(demand, near)
 
 
@@ -218,8 +272,13 @@ SCRATCHPAD: Final = Filters(kinds=("note",), facets=(("folder", "scratchpad"),))
 """Notes that are working papers: hidden unless a request asks (names of folders fold case)."""
 
 
-async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKinds) -> Filters:
-    """All filters of ``request`` as one value.
+def filters_of(
+    snapshot: SearchSnapshot,
+    request: SearchRequest,
+    kinds: KnownKinds,
+    scratchpad: Sequence[int],
+) -> Filters:
+    """All filters of ``request`` as one value; ``scratchpad`` are the records of ``SCRATCHPAD``.
 
     Raises InputError for an unknown scope, MissingField when there is neither a question nor a
     filter: that the scratchpad is hidden counts as none.
@@ -232,21 +291,21 @@ async def filters_of(store: SearchStore, request: SearchRequest, kinds: KnownKin
         asked += _narrowings(request)
     if request.where:
         now = request.asked_at or datetime.now().astimezone()
-        scopes = await named_scopes(store, now, kinds) if "scope" in request.where else {}
+        scopes = named_scopes(snapshot, now, kinds) if "scope" in request.where else {}
         fields = Fields(kinds, now, now.tzinfo or cast(tzinfo, now.astimezone().tzinfo), scopes)
         asked += [fields.asked(name, values) for name, values in request.where.items()]
     if request.scope:
         now = request.asked_at or datetime.now().astimezone()
-        asked.append(await scope(store, request.scope, now, kinds))
+        asked.append(scope(snapshot, request.scope, now, kinds))
     if asked:
         demand = AllOf(tuple(asked)) if asked[1:] else asked[0]
-        filters = replace(filters, demand=await _with_words(store, demand))
+        filters = replace(filters, demand=_with_words(snapshot, demand))
     if not (filters or request.filters or request.text.strip()):
         raise MissingField("give a query, or at least one filter", field="query")
     shown = request.scratchpad or request.folder or "folder" in request.where
     if not shown and _asks_for(request, "note") and "folder:" not in request.text.lower():
         # By their numbers: mostly there are none, and then nothing is filtered.
-        filters = replace(filters, without=(*filters.without, *await store.matching(SCRATCHPAD)))
+        filters = replace(filters, without=(*filters.without, *scratchpad))
     return filters
 
 
@@ -270,19 +329,14 @@ def _only_of(kind: Kind, facet: str, *values: str) -> Demand:
     return AnyOf((others, Condition(f"{facet}:{values[0]}", (own,))))
 
 
-async def named_scopes(store: SearchStore, now: datetime, kinds: KnownKinds) -> dict[str, Demand]:
+def named_scopes(snapshot: SearchSnapshot, now: datetime, kinds: KnownKinds) -> dict[str, Demand]:
     """The scopes that a question may name, lower-case."""
-    return {
-        scope.name.lower(): demand_of(scope.filter, now, kinds)
-        for scope in await store.read(lambda snapshot: snapshot.scopes())
-    }
+    return {scope.name.lower(): demand_of(scope.filter, now, kinds) for scope in snapshot.scopes()}
 
 
-async def scope(store: SearchStore, name: str, now: datetime, kinds: KnownKinds) -> Demand:
+def scope(snapshot: SearchSnapshot, name: str, now: datetime, kinds: KnownKinds) -> Demand:
     """What a record in the scope ``name`` has to be. Raises InputError listing the scopes."""
-    scopes = {
-        scope.name.lower(): scope for scope in await store.read(lambda snapshot: snapshot.scopes())
-    }
+    scopes = {scope.name.lower(): scope for scope in snapshot.scopes()}
     scope = scopes.get(name.strip().lower())
     if scope is not None:
         return demand_of(scope.filter, now, kinds)

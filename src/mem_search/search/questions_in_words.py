@@ -28,7 +28,7 @@ from mem_search.model import (
 from mem_search.patterns import pattern
 from mem_search.search import plain_reading, related_records, translation
 from mem_search.search.related_records import RelatedRecords
-from mem_search.storage.store import SearchStore
+from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import (
     dates,
     exclusions,
@@ -47,8 +47,8 @@ _ASKS: Final = pattern(rf"(?<!\w)(?:{exclusions.MARK}|{intents.MARK})(?!\w)", re
 """Only a text with one of these leaves something out, or has words of intent."""
 
 
-async def read_in_words(
-    store: SearchStore,
+def read_in_words(
+    snapshot: SearchSnapshot,
     request: SearchRequest,
     kinds: KnownKinds,
     question: Question,
@@ -60,9 +60,9 @@ async def read_in_words(
     if taken_back.isdisjoint({"time", "all"}) and (
         moment := related_questions.find_moment(question.text)
     ):
-        question, analyzed = await _at_moment(store, moment, question, analyzed, now)
+        question, analyzed = _at_moment(snapshot, moment, question, analyzed, now)
     if taken_back.isdisjoint({"relation", "all"}):
-        led = await _led(store, request, question.filters, dated=bool(analyzed.dates))
+        led = _led(snapshot, request, question.filters, dated=bool(analyzed.dates))
         if led is not None:
             return _with_related(request, question, analyzed, led)
     vocabulary = kinds.vocabulary
@@ -72,12 +72,12 @@ async def read_in_words(
         or _ASKS.search(question.text)
         or (question.times and plain_words.listed_in(question.text, vocabulary))
     ):
-        return await _read_plainly(store, request, kinds, question, analyzed, now)
+        return _read_plainly(snapshot, request, kinds, question, analyzed, now)
     return question, analyzed
 
 
-async def _read_plainly(
-    store: SearchStore,
+def _read_plainly(
+    snapshot: SearchSnapshot,
     request: SearchRequest,
     kinds: KnownKinds,
     question: Question,
@@ -101,10 +101,8 @@ async def _read_plainly(
         analyzed = replace(analyzed, dates=dates)
         named = [*_named(question, request, kinds), *intent.named]
     fields = Fields(kinds, now, cast(tzinfo, now.tzinfo))
-    read = await store.read(
-        lambda snapshot: plain_reading.read(
-            snapshot, question.text, named, fields, question.filters, may_list=bool(question.times)
-        )
+    read = plain_reading.read(
+        snapshot, question.text, named, fields, question.filters, may_list=bool(question.times)
     )
     if read is None:
         return _lightened(question, analyzed, intent.light if not intent.fails else frozenset())
@@ -148,14 +146,14 @@ async def _read_plainly(
     )
 
 
-async def _led(
-    store: SearchStore, request: SearchRequest, filters: Filters, *, dated: bool
+def _led(
+    snapshot: SearchSnapshot, request: SearchRequest, filters: Filters, *, dated: bool
 ) -> tuple[RelatedQuestion, RelatedRecords] | None:
     """What a question in two steps asks, and the records to which it leads; mostly None."""
     asked = related_questions.find(request.text)
     if asked is None or (dated and asked.step in ("next", "previous")):  # "before November"
         return None
-    related = await store.read(related_records.find, asked, filters)
+    related = related_records.find(snapshot, asked, filters)
     return (asked, related) if related else None
 
 
@@ -183,11 +181,11 @@ def _with_related(
     return question, analyzed
 
 
-async def _at_moment(
-    store: SearchStore, moment: Moment, question: Question, analyzed: Analyzed, now: datetime
+def _at_moment(
+    snapshot: SearchSnapshot, moment: Moment, question: Question, analyzed: Analyzed, now: datetime
 ) -> tuple[Question, Analyzed]:
     """The question with the time that ``moment`` bounds, where the store knows when it was."""
-    span = await store.read(related_records.bounded_by, moment, question.filters)
+    span = related_records.bounded_by(snapshot, moment, question.filters)
     rest = " ".join(f"{question.text[: moment.start]} {question.text[moment.end :]}".split())
     if span is None or not words.read(rest):
         return question, analyzed

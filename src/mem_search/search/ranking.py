@@ -1,13 +1,11 @@
-"""Ranking: runs the legs, and makes of what they find the hits of one page.
+"""Ranking: makes of what the legs find the hits of one page.
 
-Each leg runs within a time limit; one that fails or is slow is left out and named in the report.
 ``rank`` reads from the store all that the stages declare (``stage_data``), in one consistent read,
 and then runs the stages (``stages.STAGES``), which are pure.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,8 +13,7 @@ from datetime import UTC
 
 import numpy as np
 
-from mem_search.contracts import Question, RankingTraits, Retriever
-from mem_search.errors import MemSearchError, StorageError, Unavailable
+from mem_search.contracts import Question, RankingTraits
 from mem_search.model import (
     FacetCounts,
     FacetName,
@@ -33,10 +30,8 @@ from mem_search.model.rankings import (
     Candidates,
     Numbers,
     Ranking,
-    Scores,
     Values,
 )
-from mem_search.platform import scale_timeout
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import filters_decide
@@ -57,12 +52,6 @@ from mem_search.search.state import (
     Stage,
 )
 from mem_search.storage.sql.snapshot import SearchSnapshot
-from mem_search.storage.store import SearchStore
-
-LEG_SECONDS = 10.0
-"""A leg that takes longer on a free machine is left out, so that the others answer in time."""
-
-_MAX_LEG_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,78 +277,6 @@ def union(rankings: Sequence[Ranking], depth: int) -> Candidates:
             best = best.taken(chosen)
         candidates = candidates.joined(best)
     return candidates
-
-
-async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
-    """The answer of one leg; a failure of the leg is part of the answer."""
-    started = time.perf_counter()
-    limit = scale_timeout(LEG_SECONDS, most=_MAX_LEG_SECONDS)
-    try:
-        async with asyncio.timeout(limit):
-            ranking = await leg.rank(question, depth)
-    except (TimeoutError, MemSearchError) as error:
-        known = error if isinstance(error, MemSearchError) else None
-        why = known.message if known else f"no answer within {limit:.0f} s"
-        report = LegReport(leg.name, "failed", ms=ms(started), detail=why)
-        return LegAnswer(leg, report, error=known)
-    count = len(ranking.candidates)
-    report = LegReport(leg.name, ranking.state, count, ms(started), ranking.detail)
-    return LegAnswer(leg, report, ranking)
-
-
-async def run_legs(
-    store: SearchStore, legs: Sequence[Retriever], question: Question, depth: int
-) -> list[LegAnswer]:
-    """The answers of all legs, in their order.
-
-    A leg that is still at work when another has answered scores what the other found in the
-    meantime, so that little is left to score when it answers itself.
-    """
-    running = [asyncio.create_task(run_leg(leg, question, depth)) for leg in legs]
-    early = {
-        own: asyncio.create_task(
-            _score_early(store, leg, question, own, [a for a in running if a is not own], depth)
-        )
-        for leg, own in zip(legs, running, strict=True)
-        if leg.scores_early and len(legs) > 1
-    }
-    return [
-        replace(await own, early=await early[own]) if own in early else await own for own in running
-    ]
-
-
-def no_answer(answers: Sequence[LegAnswer]) -> Unavailable:
-    """The error of a search that no leg answers, with the reason of each.
-
-    It is that of the store where a leg could not read it: who meets it knows whether to wait.
-    """
-    reasons = "; ".join(f"{answer.leg.name}: {answer.report.detail}" for answer in answers)
-    of_store = [each.error for each in answers if isinstance(each.error, StorageError)]
-    return type(of_store[0])(reasons) if of_store else Unavailable(reasons)
-
-
-async def _score_early(
-    store: SearchStore,
-    leg: Retriever,
-    question: Question,
-    own: asyncio.Task[LegAnswer],
-    others: Sequence[asyncio.Task[LegAnswer]],
-    depth: int,
-) -> Scores:
-    """The scores by ``leg`` of the other legs' candidates; none once it has answered itself."""
-    known: dict[int, float] = {}
-    for other in others:
-        ranking = (await other).ranking
-        if own.done() or not leg.scores_early:
-            break
-        if ranking is not None:
-            records = union([ranking], depth).records
-            try:
-                scores = await store.read(leg.score, question, Ranking(leg.name), records)
-            except MemSearchError:
-                break  # the leg's own answer says why it cannot
-            known |= dict(zip(records.tolist(), scores.tolist(), strict=True))
-    return Scores.by_record(known)
 
 
 def exact_scores(

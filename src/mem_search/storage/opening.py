@@ -22,12 +22,11 @@ from mem_search.model.statistics import Examined
 from mem_search.settings import Settings
 from mem_search.storage.chroma.index import NO_MODEL, ChromaIndex, OffIndex
 from mem_search.storage.chroma.process import ChromaProcess
-from mem_search.storage.chroma.remote import RemoteChroma
+from mem_search.storage.chroma.server import RemoteChroma
 from mem_search.storage.sql.moving import PAGE, Tables
 from mem_search.storage.sqlite import copies
-from mem_search.storage.sqlite.moving import SqliteTables
 from mem_search.storage.sqlite.records import tombstones_of_file
-from mem_search.storage.sqlite.store import SqliteStore
+from mem_search.storage.sqlite.store import SqliteStore, SqliteTables
 from mem_search.storage.store import Store
 from mem_search.storage.vector_index import VectorIndex
 

@@ -14,7 +14,8 @@ import re
 from functools import cache
 from typing import Final
 
-from mem_search.text.disguises import compiled
+from mem_search.text.disguises import alternatives, compiled
+from mem_search.text.literals import Rules
 
 WINDOW: Final = 240
 """Characters after the addressee within which the act stands: about three sentences."""
@@ -28,14 +29,15 @@ _CALL: Final = 32
 """Characters from an ambiguous word to the sign that ends the call: a longer one is a sentence."""
 
 _KIND: Final = r"(?:ai|llm|language|vision|coding|code|browsing|chat|automated|autonomous|virtual|digital|spreadsheet|scheduling|support|screening|summari[sz]\w+|conversational|shopping|review(?:er)?|co-reviewer|recruiting|hiring|tutor|research|search|moderation|translation|voice|gpt-based|ai-\w+|llm-\w+)"
+_NO_PERSON: Final = r"(?![\w'-]| (?:developer|engineer|user|researcher|vendor|compan|expert|customer|team|provider|maker|professional|lecture|course|class|startup))"
 _SURE: Final = (
     rf"\b(?:{_KIND}[ -](?:(?!agencies)\w+[ -])?(?:agent|assistant|model|bot|copilot|crawler|reviewer|tool|system|reader|transcriber|grader|summari[sz]er|planner|screener|scraper|classifier|translator|parser|indexer|plugin)s?|summari[sz]ers?"
     r"|ais?|llms?|gpts?|chatbots?|copilots|neural networks?|artificial intelligence|this (?:assistant|model|bot)"
     r"|(?:assistant|agent|model|bot|ai|llm|copilot)[-_ ](?:directive|instruction|to-?do|override|order|hint|memo|note)s?|(?:hint|note|instruction|message|directive)s?_(?:for|to)_\w+"
-    r"|ki|ki-\w+|\w+-ki|kunstliche[n]? intelligenz|sprachmodell\w*|sprachassisten\w+|ias?|agente?s? conversa\w+|modeles? de langage|intelligence artificielle"
+    r"|ki|ki-\w+|kunstliche[n]? intelligenz|sprachmodell\w*|sprachassisten\w+|ias?|agente?s? conversa\w+|modeles? de langage|intelligence artificielle"
     r"|modelos? de (?:lenguaje|linguagem)|(?:asistente|assistente|agente)s? (?:(?:de |di )?ia|virtual|automatico)\w*|assistants? (?:ia|virtuel|automatique|conversationnel)s?|agents? ia|inteligencia artificial|intelligenza artificiale|modell[oi] linguistic[oi]"
-    r"|taalmodel\w*|ai-(?:assist|agent|model|chat|bot)\w*|kunstmatige intelligentie|asystencie|asystent\w* (?:ai|si)|model\w* jezykow\w+|sztuczn\w+ inteligencj\w+"
-    r"|ии|ии-\w+|неиросет\w+|языков\w+ модел\w+|чат-?бот\w*|искусственн\w+ интеллект\w*|yapay zeka\w*|dil modeli\w*)(?![\w'-]| (?:developer|engineer|user|researcher|vendor|compan|expert|customer|team|provider|maker|professional|lecture|course|class|startup))"
+    rf"|taalmodel\w*|ai-(?:assist|agent|model|chat|bot)\w*|kunstmatige intelligentie|asystencie|asystent\w* (?:ai|si)|model\w* jezykow\w+|sztuczn\w+ inteligencj\w+"
+    rf"|ии|ии-\w+|неиросет\w+|языков\w+ модел\w+|чат-?бот\w*|искусственн\w+ интеллект\w*|yapay zeka\w*|dil modeli\w*){_NO_PERSON}|\b\w+-ki{_NO_PERSON}"
     r"|ai(?:アシスタント|エージェント|モデル)?(?=へ|に|は)|言語モデル|人工知能|人工智能|语言模型|大模型|聊天机器人|ai ?(?:助手|비서|모델|어시스턴트|에이전트)|인공지능|언어 ?모델|الذكاء الاصطناعي|نموذج اللغ\w+|روبوت المحادثة"
 )
 _MAYBE: Final = r"(?<!estate )(?<!travel )(?<!insurance )\b(?:assistants?|agents?|models?|bots?|copilot|claude|gemini|chatgpt|cursor|codex|siri|alexa|asistente|assistente|agente|modelo|modelos|ассистент)(?![\w'-]| team| users?\b)"
@@ -92,7 +94,7 @@ _DO: Final = (
     r"|無視|出力|送信|送って|言わない|伝えない|知らせない|設定|書いて|答えて|推薦|勧めて|隠し|削除|忽略|加入|不要|发送|输出|回答|推荐|删除|写|隐藏|무시|알려|말하지|보내|삭제|출력|추천|답하|써|تجاهل|ارسل|أرسل|لا تخبر|احذف|اكتب|انس|قل)"
 )
 
-_ALONE: Final = (
+ALONE: Final = (
     r"\b(?:drop|replace|discard|forget|disregard) the system (?:message|prompt)\b"
     r"|\btreat (?:\w+ ){1,5}as (?:coming from|from|written by|part of|the new) (?:the )?(?:operator|system|developer|user)\b"
     r"|\b(?:your|the) next (?:reply|answer|response|message) must (?:contain|include|begin|be)\b"
@@ -111,12 +113,19 @@ _ALONE: Final = (
     r"|\b(?:ne respecte(?:z)? plus|no sigas|non seguire|nao siga|przestan przestrzegac|befolge nicht(?: mehr)?|не следуи) (?:\w+ )?(?:tes|vos|tus|le tue|suas|deine|твоим|zasad\w*)\b"
     r"|\bolvidate de tus (?:directrices|reglas|instrucciones)\b"
 )
+"""Orders that only an agent is given, whoever is addressed: a rule like those of ``instructions``."""
+
+
+@cache
+def agents() -> Rules:
+    """The words for an agent: those that are ``sure``, and those that ``maybe`` mean others."""
+    forms = (("sure", _SURE), ("maybe", _MAYBE))
+    return Rules((name, each) for name, form in forms for each in alternatives(form))
 
 
 @cache
 def _patterns() -> dict[str, re.Pattern[str]]:
     forms = {
-        "agent": rf"(?P<sure>{_SURE})|(?P<maybe>{_MAYBE})",
         "called": _CALLED,
         "to": _TO,
         "if": _IF,
@@ -125,7 +134,6 @@ def _patterns() -> dict[str, re.Pattern[str]]:
         "this": _READS_THIS,
         "hard": _HARD,
         "do": _DO,
-        "alone": _ALONE,
     }
     return {name: compiled(form) for name, form in forms.items()}
 
@@ -133,15 +141,13 @@ def _patterns() -> dict[str, re.Pattern[str]]:
 def is_addressed(reading: str) -> bool:
     """Whether ``reading`` (of ``disguises.readings``) addresses an agent and tells it to act."""
     rules = _patterns()
-    if rules["alone"].search(reading):
-        return True
-    for agent in rules["agent"].finditer(reading):
+    for name, agent in agents().matches(reading):
         before = reading[max(0, agent.start() - _BEFORE) : agent.start()]
         after = reading[agent.end() : agent.end() + WINDOW]
         ends = rules["call ends"].match(after)
         must = rules["must"].match(after)
         is_reader = bool(rules["this"].match(after))
-        is_sure = agent.lastgroup == "sure"
+        is_sure = name == "sure"
         if is_sure and (is_reader or must) and ends and rules["to"].search(before):
             return True  # who reads this is told something: nobody else is spoken to so
         if is_sure and is_reader and (must or (ends and rules["called"].search(before))):

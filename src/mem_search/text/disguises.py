@@ -116,33 +116,31 @@ def _said(said: str) -> str:
 
 
 def compiled(form: str) -> re.Pattern[str]:
-    """A pattern for what ``readings`` gives, written with accents. What begins with a word is tried
-    where a word begins alone, which takes a third of the time."""
-    plain = _MARKS.sub("", unicodedata.normalize("NFKD", form))
-    words, others = [], []
-    for alternative in _alternatives(plain):
-        if at_word := _AT_WORD.match(alternative):
-            words.append(f"{at_word[1]}{alternative[at_word.end() :]}")
-        else:
-            others.append(alternative)
-    grouped = [rf"\b(?=\w)(?:{'|'.join(words)})"] if words else []
-    return re.compile("|".join([*grouped, *others]))
+    """A pattern for what ``readings`` gives, written with accents."""
+    return re.compile(_without_accents(form))
+
+
+def alternatives(form: str) -> Iterator[str]:
+    """Those of a pattern for what ``readings`` gives, as its bars outside of brackets part them.
+    What begins with a word is tried only where one begins."""
+    plain = f"{_without_accents(form)}|"
+    depth = start = 0
+    for piece in _PIECE.finditer(plain):
+        depth += (piece[0] == "(") - (piece[0] == ")")
+        if piece[0] == "|" and not depth:
+            alternative = plain[start : piece.start()]
+            at_word = _AT_WORD.match(alternative)
+            yield rf"\b(?=\w){at_word[1]}{alternative[at_word.end() :]}" if at_word else alternative
+            start = piece.end()
+
+
+def _without_accents(form: str) -> str:
+    return _MARKS.sub("", unicodedata.normalize("NFKD", form))
 
 
 _AT_WORD: Final = pattern(r"((?:\(\?<![^()]*\))*)\\b")
 _PIECE: Final = pattern(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", re.DOTALL)
 """Of a pattern: an escape, a class of characters, a bracket, a bar."""
-
-
-def _alternatives(form: str) -> Iterator[str]:
-    """Those of a pattern, as its bars outside of brackets part them."""
-    depth = start = 0
-    for piece in _PIECE.finditer(form):
-        depth += (piece[0] == "(") - (piece[0] == ")")
-        if piece[0] == "|" and not depth:
-            yield form[start : piece.start()]
-            start = piece.end()
-    yield form[start:]
 
 
 _NEVER_OBEYED: Final = frozenset(

@@ -12,13 +12,13 @@ The forms follow the attacks that OWASP lists for LLM applications (LLM01 and LL
 from __future__ import annotations
 
 # ruff: noqa: E501 - the forms of a rule are a table
-import re
 from functools import cache
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.text.addressed import is_addressed
-from mem_search.text.disguises import compiled, is_joined_order, readings
+from mem_search.text.addressed import ALONE, is_addressed
+from mem_search.text.disguises import alternatives, is_joined_order, readings
+from mem_search.text.literals import Rules
 
 RULES: Final = "4"
 """Raise this when a rule changes: stored records are then looked at again."""
@@ -329,9 +329,10 @@ _MAX_ONE_WORD: Final = 200  # letters of one that was spaced
 
 
 @cache
-def _rules() -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Compiled at first use: the command line imports this and stores no text."""
-    return tuple((name, compiled(form)) for name, form in _FORMS)
+def rules() -> Rules:
+    """Read at first use: the command line imports this and stores no text."""
+    forms = (*_FORMS, ("agent", ALONE))
+    return Rules((name, each) for name, form in forms for each in alternatives(form))
 
 
 _OWN_END: Final = pattern(r"</?recalled-memory>")
@@ -350,10 +351,10 @@ def flags_in(text: str) -> tuple[str, ...]:
     names = {"agent"} if _HIDDEN_SENTENCE.search(text) else set()
     for at, written in enumerate(readings(text)):
         reading = written if at else _NAME.sub(" ", written)
-        names |= {name for name, rule in _rules() if name not in names and rule.search(reading)}
+        names |= rules().met(reading)
         if at and " " not in reading and is_joined_order(reading[:_MAX_ONE_WORD]):
             names.add("override")
-        if is_addressed(reading):
+        if "agent" not in names and is_addressed(reading):
             names.add("agent")
         # As it is written: where it is disguised, what is told of it is written as plain text.
         first = None if at else _OWN_END.search(reading)

@@ -77,7 +77,9 @@ def cut(text: str, field: str = "content", layout: Layout = PLAIN) -> tuple[Pass
     Where the text has a structure, passages do not overlap unless a part is too long for one, and
     each has the headings and the head of the table that stand ``above`` it.
     """
-    spans = wordpieces.spans(text)
+    # A letter of ASCII is at most one piece, and a blank is none: most texts need not be cut.
+    is_short = text.isascii() and len(text) - text.count(" ") <= SIZE
+    spans = [] if is_short and not layout.recognised else wordpieces.spans(text)
     if len(spans) <= SIZE and not layout.recognised:
         passages = [Passage(ordinal=0, start=0, end=len(text), field=field)]
     else:

@@ -41,6 +41,7 @@ _MAX_DEPTH: Final = 100
 _MIN_PIN: Final = 100_000
 """Smaller numbers under a name like ``password`` are lengths, counts and years."""
 _MAX_CACHED_CHARS: Final = 1000
+_MAX_NAME_CHARS: Final = 200
 _ROUNDS: Final = 8
 """So many secrets glued together are told apart; each further round costs as much as the first."""
 
@@ -64,7 +65,15 @@ def rules() -> str:
 
 
 def redact(text: str) -> tuple[str, int]:
-    """The text without its secrets, and how many were removed."""
+    """The text without its secrets, and how many were removed.
+
+    Names, paths and ids come again and again in the records of one source.
+    """
+    return _redacted_name(text) if len(text) <= _MAX_NAME_CHARS else _redacted(text, _marker)
+
+
+@lru_cache(_CACHED)
+def _redacted_name(text: str) -> tuple[str, int]:
     return _redacted(text, _marker)
 
 

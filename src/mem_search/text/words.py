@@ -178,6 +178,8 @@ def unquoted(words: Words) -> Words:
 
 def mostly_foreign(text: str) -> bool:
     """Whether most letters are outside Latin script: the bundled model knows English only."""
+    if text.isascii():
+        return False
     letters = [char for char in plain(text) if char.isalpha()]
     latin = [char for char in letters if unicodedata.name(char, "").startswith("LATIN")]
     return len(latin) * 2 < len(letters)

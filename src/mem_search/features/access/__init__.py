@@ -1,1 +1,4 @@
-"""Tokens, and users who have a store of their own; `access/` and `http/access/` are the gate."""
+"""Tokens, users who have a store of their own, and what one shows another.
+
+`access/` and `http/access/` are the gate.
+"""

@@ -1,8 +1,10 @@
-"""``mem-search token`` and ``mem-search user``: tokens and users of this worker."""
+"""``mem-search token``, ``user`` and ``share``: tokens and users of this worker, and what one user
+shows another.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -94,3 +96,58 @@ def _last_used(used: Mapping[str, Any]) -> str:
     if not used["last_used_at"]:
         return "never used"
     return f"last used {clock_time(used['last_used_at'], day=True)}"
+
+
+share_app = typer.Typer(
+    cls=Group, help="Let another user read a scope or a saved search.", no_args_is_help=True
+)
+_SHARES = "/api/v1/shares"
+
+
+@share_app.command("add")
+def add_share(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A scope, or a saved search.")],
+    user: Annotated[str, typer.Option("--with", metavar="USER", help="Who may read it.")],
+    saved: Annotated[bool, typer.Option("--saved", help="NAME is a saved search.")] = False,
+    expires: Annotated[
+        str, typer.Option("--expires", metavar="90d", help="Hours, days or weeks; else never.")
+    ] = "",
+) -> None:
+    """Show a user the records of a scope or of a saved search, until you remove the share."""
+    what = "saved_search" if saved else "scope"
+    body = {what: name, "with_user": user, "expires": expires}
+    share = open_client().json("POST", _SHARES, body=body)
+    write(f"{share['name']}\n")
+    note(f"{user} reads it with MEM_SEARCH_SHARE={share['name']} before a command")
+
+
+@share_app.command("list")
+def list_shares(as_json: Json = False) -> None:
+    """List what you share, and what is shared with you."""
+    answer = open_client().json("GET", _SHARES)
+    shares = [*answer["given"], *answer["received"]]
+    show(answer, _share_lines(answer), as_json=as_json, empty="nothing is shared", found=shares)
+
+
+@share_app.command("remove")
+def end_share(name: Annotated[str, typer.Argument(help="The name of the share.")]) -> None:
+    """End a share, at once."""
+    open_client().json("DELETE", f"{_SHARES}/{quote(name, safe='')}")
+    say(f"removed {name}\n")
+
+
+def _share_lines(answer: Mapping[str, Any]) -> Iterator[str]:
+    for side in ("given", "received"):
+        for each in answer[side]:
+            what = f"scope:{each['scope']}" if each["scope"] else f"saved {each['saved_search']}"
+            whom = (
+                f"with {each['with_user']}"
+                if side == "given"
+                else f"by {each['giver'] or 'the owner'}"
+            )
+            ends = (
+                f"  expires {clock_time(each['expires_at'], day=True)}"
+                if each["expires_at"]
+                else ""
+            )
+            yield f"{each['name']}  {what}  {whom}{ends}"

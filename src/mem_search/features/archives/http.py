@@ -43,11 +43,10 @@ from mem_search.features.archives.service import JOB, folder
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.http.core.parameter_types import IdOfRecord, Name, Stripped, Text, split
 from mem_search.http.core.parameters import Body, Parameters
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import Deleted, json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import SubmittedJob, submitted
 from mem_search.http.records import find
-from mem_search.http.schemas import Deleted
 from mem_search.ingest.edges import key_of_link
 from mem_search.model import Filters, SearchRequest, graph
 from mem_search.renderers.safe_text import cut

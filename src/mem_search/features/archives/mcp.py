@@ -24,8 +24,7 @@ from mem_search.features.archives.search import (
     request_of,
 )
 from mem_search.features.archives.sql import ArchiveStore
-from mem_search.mcp.argument_types import BUDGET, MAX_TEXT_CHARS, Budget, Text
-from mem_search.mcp.tool import Arguments, Tool, ToolContext
+from mem_search.mcp.tool import BUDGET, MAX_TEXT_CHARS, Arguments, Budget, Text, Tool, ToolContext
 from mem_search.model import Record, Result, Snippet
 from mem_search.model.graph import PageCitation
 from mem_search.model.records import HOLDINGS

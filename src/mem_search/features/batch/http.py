@@ -23,9 +23,8 @@ from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameters import Body, KindParameters, SearchParameters
 from mem_search.http.core.problems import Problem, problem_within
 from mem_search.http.core.reading import pairs_of, read_query
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import SearchListing, json_reply
 from mem_search.http.core.routing import Call, Handler, Route
-from mem_search.http.schemas import SearchListing
 from mem_search.http.search import search as search_one
 from mem_search.model import Kind
 from mem_search.renderers.record_json import ChosenReply, SearchReply

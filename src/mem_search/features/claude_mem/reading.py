@@ -24,7 +24,7 @@ from mem_search.model import DateRange, Filters, Record, SearchRequest
 from mem_search.records.origin import is_given
 from mem_search.renderers import harmless
 from mem_search.renderers.schema import dumped, schema, to_values
-from mem_search.search.pipeline import EVERYTHING
+from mem_search.search.query_understanding import EVERYTHING
 from mem_search.text.dates import now_ms
 
 MAX_SESSIONS: Final = 50_000

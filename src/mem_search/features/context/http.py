@@ -27,9 +27,8 @@ from mem_search.http.core.parameters import (
     also,
     budget,
 )
-from mem_search.http.core.replies import JSON, TEXT, json_reply, prefers, text_reply
+from mem_search.http.core.replies import JSON, TEXT, TextReply, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import TextReply
 from mem_search.model import Filters
 from mem_search.model.projects import EXACTLY, ProjectPlace
 from mem_search.records.origin import is_given

@@ -22,10 +22,17 @@ from mem_search.http.core.parameters import (
     TimeZoneParameters,
     also,
 )
-from mem_search.http.core.replies import TEXT, json_reply, prefers, screen_of, sent_file, text_reply
+from mem_search.http.core.replies import (
+    TEXT,
+    TextReply,
+    json_reply,
+    prefers,
+    screen_of,
+    sent_file,
+    text_reply,
+)
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.records import find, id_in_path
-from mem_search.http.schemas import TextReply
 from mem_search.model import Filters, Record, Ref
 from mem_search.model.graph import (
     CloudEdge,

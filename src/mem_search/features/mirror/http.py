@@ -10,10 +10,9 @@ from pydantic import Field
 from mem_search.errors import InputError
 from mem_search.features.mirror.service import JOB
 from mem_search.http.core.parameters import Body
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import Deleted, json_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.http.jobs import SubmittedJob, submitted
-from mem_search.http.schemas import Deleted
 from mem_search.renderers.schema import Time, schema
 from mem_search.text.redaction import refuse_secret
 

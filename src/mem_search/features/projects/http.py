@@ -7,8 +7,7 @@ from typing import Annotated
 from aiohttp import web
 from pydantic import Field, StringConstraints
 
-from mem_search.features.projects.model import ProjectChange
-from mem_search.features.projects.sql import StoredProjects
+from mem_search.features.projects.sql import ProjectChange, StoredProjects
 from mem_search.http.core.parameters import Body, PlatformParameters
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call, Route

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from mem_search.errors import Conflict, InputError, NotFound
-from mem_search.features.projects.model import ProjectChange
 from mem_search.model.projects import EXACTLY, told_apart
 from mem_search.storage.sql import projects
 from mem_search.storage.sql.connection import Connection, Repository, folded_name, reads, writes
@@ -120,3 +120,17 @@ def _project_number(connection: Connection, name: str) -> int:
         (numbers[0], called_so),
     )
     return int(numbers[0])
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectChange:
+    """``before`` is the project's name until then, ``after`` that of its records from then on.
+
+    ``records`` are how many records the change gave another name.
+    """
+
+    what: Literal["rename", "merge"]
+    before: str
+    after: str
+    records: int
+    undone: bool = False

@@ -26,9 +26,8 @@ from mem_search.features.research.service import Replay
 from mem_search.features.research.sql import ResearchStore
 from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameters import Listing, Parameters, TimeZoneParameters
-from mem_search.http.core.replies import TEXT, json_reply, prefers
+from mem_search.http.core.replies import TEXT, Deleted, json_reply, prefers
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import Deleted
 from mem_search.http.universal_requests import Id
 from mem_search.model.results import OperationFilter
 from mem_search.renderers.universal import McpFetchResponse, UniversalSearchResponse

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from mem_search.features.research.export import Export
 from mem_search.features.research.service import Change, Drift, Replay
-from mem_search.http.schemas import Paged
+from mem_search.http.core.replies import Paged
 from mem_search.http.universal_requests import request_body
 from mem_search.model import results
 from mem_search.model.results import Operation, Session

@@ -20,9 +20,8 @@ from mem_search.http.core.parameter_types import Name
 from mem_search.http.core.parameters import Body, Listing
 from mem_search.http.core.problems import Fault, Invalid
 from mem_search.http.core.reading import number_in_path
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import Deleted, Paged, json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import Deleted, Paged
 from mem_search.http.universal_requests import (
     MAX_URL_CHARS,
     UniversalSearchRequest,

@@ -9,9 +9,8 @@ from mem_search.errors import InputError, NotFound
 from mem_search.http.core.parameter_types import NAME
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.problems import Fault, Invalid
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import Deleted, json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import Deleted
 from mem_search.model import requests as stored
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.schema import Projection, Time, schema

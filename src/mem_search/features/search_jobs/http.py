@@ -11,9 +11,8 @@ from pydantic import Field
 from mem_search.features.search_jobs.service import JobWithDelivery
 from mem_search.features.webhooks.http import WebhookDelivery
 from mem_search.http.core.parameters import Listing
-from mem_search.http.core.replies import json_reply
+from mem_search.http.core.replies import Deleted, Paged, json_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import Deleted, Paged
 from mem_search.http.universal_requests import UniversalSearchRequest, request_body
 from mem_search.renderers.schema import Count, From, Stored, Time, or_none, projected, schema
 from mem_search.renderers.universal import NotSearchedYet, UniversalSearchResponse

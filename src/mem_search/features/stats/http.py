@@ -26,7 +26,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import harmless
 from mem_search.renderers.schema import Count, From, Projection, Share, Time, schema, to_values
 from mem_search.runtime import Runtime
-from mem_search.search.stages.installed import installed_stages
+from mem_search.search.stages import installed_stages
 from mem_search.text import dates
 from mem_search.text.date_words import to_ms
 

@@ -10,9 +10,8 @@ from pydantic import Field
 
 from mem_search.http.core.parameter_types import Start, Text
 from mem_search.http.core.parameters import FilterParameters, Parameters, TimeZoneParameters, also
-from mem_search.http.core.replies import TEXT, json_reply, prefers, text_reply
+from mem_search.http.core.replies import TEXT, Deleted, json_reply, prefers, text_reply
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import Deleted
 from mem_search.model import SearchRequest
 from mem_search.renderers.schema import Count, Time, schema
 from mem_search.search.service import UNLOGGED

@@ -21,9 +21,15 @@ from mem_search.features.timeline.service import (
 from mem_search.http.access.authentication import admit
 from mem_search.http.core.parameter_types import Kinds, Text
 from mem_search.http.core.parameters import FilterParameters, Format, also, budget
-from mem_search.http.core.replies import json_reply, page_reply, screen_of, text_reply
+from mem_search.http.core.replies import (
+    SearchListing,
+    TextReply,
+    json_reply,
+    page_reply,
+    screen_of,
+    text_reply,
+)
 from mem_search.http.core.routing import Call, Route
-from mem_search.http.schemas import SearchListing, TextReply
 from mem_search.model import Record, SearchPage, SearchReport, SearchRequest
 from mem_search.renderers import render_record
 from mem_search.renderers.listing import RULE

@@ -8,8 +8,7 @@ from pydantic import Field
 
 from mem_search.errors import InputError, MissingField, NotFound
 from mem_search.features.timeline.service import Anchor, find_anchor, records_around
-from mem_search.mcp.argument_types import Budget, Kinds, Text
-from mem_search.mcp.tool import Arguments, Tool, ToolContext
+from mem_search.mcp.tool import Arguments, Budget, Kinds, Text, Tool, ToolContext
 from mem_search.model import Filters, Record, SearchRequest
 from mem_search.records.origin import flags_of
 from mem_search.renderers.safe_text import fenced_title

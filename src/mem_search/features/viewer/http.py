@@ -22,9 +22,8 @@ from mem_search.errors import Conflict, Forbidden, NotFound
 from mem_search.features.viewer import pages
 from mem_search.http.access.browsers import is_allowed_name, login_place, no_login
 from mem_search.http.core.parameters import Body, SearchParameters
-from mem_search.http.core.replies import HTML, html_page, json_reply, style_policy
+from mem_search.http.core.replies import HTML, Deleted, html_page, json_reply, style_policy
 from mem_search.http.core.routing import ANY_TYPE, Call, Handler, Route
-from mem_search.http.schemas import Deleted
 from mem_search.model.access import BrowserSession
 from mem_search.patterns import pattern
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file

@@ -26,7 +26,7 @@ from mem_search.access.callers import Caller, RateLimits, limit_error
 from mem_search.errors import InputError
 from mem_search.model import SearchPage
 from mem_search.model.access import Policy
-from mem_search.model.web import WebPage, WebResult
+from mem_search.model.results import WebPage, WebResult
 from mem_search.outgoing import (
     MAX_URL_CHARS,
     Lookup,

@@ -193,7 +193,7 @@ MAILTO: Final = "mailto:"
 
 
 class MailSender(Protocol):
-    """Sends messages as e-mail: ``features.mail``."""
+    """Sends messages as e-mail: ``mail``."""
 
     def check(self, address: str) -> None:
         """Raises RefusedReceiver for an address that is not written to."""

@@ -32,12 +32,13 @@ from mem_search.access.callers import (
 from mem_search.errors import Forbidden, InputError, LimitReached, Unauthorized
 from mem_search.http.access.browser_sessions import SESSION
 from mem_search.http.access.browsers import (
+    OWN_USERS,
     is_browser,
     login_place,
     named_origin,
     no_login,
+    peer_user,
 )
-from mem_search.http.access.peers import OWN_USERS, peer_user
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.http.core.request_context import REQUEST_CONTEXT, Level
 from mem_search.http.core.routing import Route

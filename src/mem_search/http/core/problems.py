@@ -32,6 +32,9 @@ RETRY_SECONDS = 1
 _INTERNAL_ERROR = -32603
 """Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
 
+_RENAMED = {413: "Content Too Large", 414: "URI Too Long", 422: "Unprocessable Content"}
+"""Titles that RFC 9110 changed: Python has them from 3.13 on, and a reply is no matter of that."""
+
 _CODES = {
     400: "bad_request",
     404: "not_found",
@@ -178,7 +181,7 @@ def _problem(
 ) -> Problem:
     return Problem(
         type=f"urn:mem-search:problem:{code}",
-        title=HTTPStatus(status).phrase,
+        title=_RENAMED.get(status) or HTTPStatus(status).phrase,
         status=status,
         detail=detail,
         instance=request.path,

@@ -1,4 +1,6 @@
-"""Replies: JSON, web pages, and texts in the envelope that existing clients read."""
+"""Replies: JSON, web pages, and texts in the envelope that existing clients read; what replies
+of several features share: that envelope, pages of a list, deletions.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +13,17 @@ from dataclasses import replace
 from functools import partial
 from html import escape
 from os import SEEK_END
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Literal, Self
 
 from aiohttp import web
 
-from mem_search.http.schemas import SearchListing, TextContent, TextReply
 from mem_search.model import Record, Result, SearchPage
 from mem_search.records.canonical_text import listed
 from mem_search.renderers import DisplayOptions, fitted
 from mem_search.renderers.identity import table
-from mem_search.renderers.record_json import facets_of, title_of
+from mem_search.renderers.record_json import Facets, facets_of, title_of
 from mem_search.renderers.safe_text import one_line
-from mem_search.renderers.schema import HowSearched, to_json
+from mem_search.renderers.schema import Count, HowSearched, projected, schema, to_json
 from mem_search.renderers.terminal import Screen, listing
 from mem_search.renderers.token_budget import page_json
 from mem_search.search.citations import words_of
@@ -40,6 +41,55 @@ JSON = "application/json"
 HTML = "text/html"
 _PIECE: Final = 1 << 18
 """Bytes of a file that are sent at once."""
+
+
+@schema
+class TextContent:
+    """A text as MCP writes it."""
+
+    type: Literal["text"] = "text"
+    text: str
+
+
+@schema
+class TextReply:
+    """A text with what it costs; `Accept: text/plain` returns the text alone."""
+
+    content: list[TextContent]
+    tokens_used: Count
+
+
+@schema
+class Paged:
+    """One page of a list; `total` counts all of its pages."""
+
+    total: Count
+    limit: Count
+    offset: Count
+
+    @classmethod
+    def of(cls, listing: Any, total: int, /, **items: Any) -> Self:
+        """The page that the parameters ``listing`` ask for, with its ``items`` under their name."""
+        return projected(cls, listing, total=total, **items)
+
+
+@schema
+class Deleted:
+    """The id or name of what was deleted, or how many there were."""
+
+    deleted: str | int
+
+
+@schema
+class SearchListing(TextReply):
+    """Results as text, with what a program needs to know about the page."""
+
+    total: Count
+    counts_by_type: dict[str, int]
+    folded: Count
+    weaker: Count
+    facets: Facets = None
+    search: HowSearched
 
 
 def json_reply(value: Any, status: int = 200, kind: Any = None) -> web.Response:

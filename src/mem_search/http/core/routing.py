@@ -21,13 +21,12 @@ from pydantic import BaseModel
 
 from mem_search.access.callers import Caller, check_may_change
 from mem_search.errors import InputError
-from mem_search.http.access.browsers import viewer_host
-from mem_search.http.access.peers import is_unix
+from mem_search.http.access.browsers import is_unix, viewer_host
 from mem_search.http.core.clients import Clients
 from mem_search.http.core.lifecycle import Lifecycle
 from mem_search.http.core.parameter_types import Zone, zone
+from mem_search.http.core.replies import TextReply
 from mem_search.http.core.request_context import REQUEST_CONTEXT
-from mem_search.http.schemas import TextReply
 from mem_search.model import Record, SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers import DisplayOptions

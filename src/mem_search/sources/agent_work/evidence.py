@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Final
 
 from mem_search.patterns import pattern
@@ -171,7 +172,7 @@ def type_of_change(
     the prompt asked for.
     """
     sorts = {sort_of_file(path) for path in modified}
-    refactors, repairs = _votes(texts)
+    refactors, repairs = _votes("\n".join(texts)[:_READ])
     if mended:
         return "bugfix"
     if sorts and sorts <= {"tests", "docs"} and not (repairing and "tests" in sorts):
@@ -187,14 +188,15 @@ def type_of_change(
 
 def purpose(text: str) -> str:
     """``refactor`` or ``bugfix`` if ``text`` says that this is what comes now, else empty."""
-    refactors, repairs = _votes([text])
+    refactors, repairs = _votes(text[:_READ])
     return "bugfix" if repairs > refactors else "refactor" if refactors else ""
 
 
-def _votes(texts: Iterable[str]) -> tuple[int, int]:
+@lru_cache(16)  # a step is asked for its type once for each thing that it says of itself
+def _votes(text: str) -> tuple[int, int]:
     """How many sentences speak of tidying, and how many of the others of repairing."""
     refactors = repairs = 0
-    for sentence in SENTENCE.split("\n".join(texts)[:_READ]):
+    for sentence in SENTENCE.split(text):
         if _REFACTOR.search(sentence):
             refactors += 1
         elif _REPAIR.search(sentence):

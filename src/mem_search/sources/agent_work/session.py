@@ -327,11 +327,12 @@ def summary_text(metadata: dict[str, Any]) -> str:
 
 def _learned_from(step: Step) -> list[tuple[str, str]]:
     """The section of the summary that the title of ``step`` belongs to, if any."""
-    if not (step.facts or step.read or step.modified) or not step.title:
+    title = step.title if step.facts or step.read or step.modified else ""
+    if not title:
         return []
-    if step.type == "discovery":
-        return [("investigated", step.title)]
-    return [("completed", step.title)] + [("learned", step.title)] * (step.type == "bugfix")
+    if (sort := step.type) == "discovery":
+        return [("investigated", title)]
+    return [("completed", title)] + [("learned", title)] * (sort == "bugfix")
 
 
 def _bullets(titles: list[str]) -> str:

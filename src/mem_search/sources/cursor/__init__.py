@@ -25,8 +25,14 @@ from mem_search.sources.agent_work.session_stores import application_folders
 from mem_search.sources.agent_work.text import clean_text
 from mem_search.sources.agent_work.transcripts import SessionFiles, home_of, read_only
 from mem_search.sources.conversations import fields, items
-from mem_search.sources.cursor.messages import TOOLS, events, object_of
-from mem_search.sources.cursor.transcripts import TRANSCRIPTS, named, transcript
+from mem_search.sources.cursor.messages import (
+    TOOLS,
+    TRANSCRIPTS,
+    events,
+    named,
+    object_of,
+    transcript,
+)
 from mem_search.sources.whole_files import NotHere, WholeFile
 
 _FILE: Final = "store.db"

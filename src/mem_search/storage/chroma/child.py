@@ -19,7 +19,7 @@ import signal
 import socket
 
 from mem_search.platform.namespaces import isolate, isolation_refused
-from mem_search.platform.processes import end_with_input, end_with_parent
+from mem_search.platform.processes import end_with_parent
 
 
 def main() -> None:
@@ -41,7 +41,6 @@ def main() -> None:
             door.send(b"isolated")
         door.close()
     end_with_parent(options.parent, signal.SIGTERM)
-    end_with_input(signal.SIGTERM)
 
     from chromadb_rust_bindings import cli
 

@@ -29,7 +29,6 @@ from mem_search.storage.postgres.filters import where
 from mem_search.storage.postgres.snapshot import PostgresSnapshot
 from mem_search.storage.postgres.word_lists import WordLists
 from mem_search.storage.rules.bm25 import CorpusCache
-from mem_search.storage.rules.passage_columns import columns_for, put
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sql.statistics import corpus
 from mem_search.storage.store import View
@@ -70,7 +69,7 @@ class PassageBlocks:
                 _look_up(columns, rows, number, self._block(connection, number, last))
         if alone:
             rows = np.concatenate(alone)
-            put(columns, rows, _read_alone(connection, passages[rows]))
+            columns.put(rows, _read_alone(connection, passages[rows]))
         return columns
 
     def known(self, passages: Numbers) -> PassageColumns | None:
@@ -95,7 +94,7 @@ class PassageBlocks:
 
     def _in_memory(self, passages: Numbers) -> tuple[PassageColumns, list[tuple[int, Rows]]]:
         """What is in memory, and the rows that are lacking, by the number of their block."""
-        columns = columns_for(passages)
+        columns = PassageColumns.of_none(passages)
         lacking: list[tuple[int, Rows]] = []
         for number, rows in _by_block(passages):
             block = self._kept_block(number)
@@ -159,7 +158,7 @@ def _look_up(into: PassageColumns, rows: slice | Rows, number: int, block: Passa
     if places.max() >= len(block):
         inside = places < len(block)
         places, rows = places[inside], _as_array(rows)[inside]
-    put(into, rows, block, places)
+    into.put(rows, block, places)
 
 
 def _extended(connection: Connection, number: int, block: PassageColumns | None) -> PassageColumns:
@@ -168,22 +167,22 @@ def _extended(connection: Connection, number: int, block: PassageColumns | None)
     known = 0 if block is None else len(block)
     read = _read(connection, "id >= %s and id < %s", (start + known, start + BLOCK))
     size = max(known, int(read.passages.max(initial=-1)) - start + 1)
-    larger = columns_for(np.arange(start, start + size))
+    larger = PassageColumns.of_none(np.arange(start, start + size))
     if block is not None:
-        put(larger, slice(0, known), block)
-    put(larger, read.passages - start, read)
+        larger.put(slice(0, known), block)
+    larger.put(read.passages - start, read)
     return larger
 
 
 def _read_alone(connection: Connection, passages: Numbers) -> PassageColumns:
     """The columns of ``passages``, without their blocks."""
     read = _read(connection, "id = any(%s)", (passages.tolist(),))
-    columns = columns_for(passages)
+    columns = PassageColumns.of_none(passages)
     order = np.argsort(read.passages)
     known = read.taken(order)
     places = np.searchsorted(known.passages, passages).clip(max=max(0, len(known) - 1))
     rows = np.flatnonzero(known.passages[places] == passages) if len(known) else places[:0]
-    put(columns, rows, known.taken(places[rows]))
+    columns.put(rows, known.taken(places[rows]))
     return columns
 
 

@@ -13,10 +13,10 @@ from mem_search.model.statistics import ReplicaState, StoreSize
 from mem_search.storage.postgres.connection import Connection
 from mem_search.storage.postgres.database import Database
 from mem_search.storage.postgres.filters import where
-from mem_search.storage.postgres.graph import PostgresGraph
 from mem_search.storage.postgres.migrations import TABLES
 from mem_search.storage.postgres.records import PostgresForgetting, PostgresIngest, RecordWriter
 from mem_search.storage.postgres.search_store import Caches, PostgresSearchStore
+from mem_search.storage.postgres.snapshot import PostgresGraph
 from mem_search.storage.postgres.vector_index import PgvectorIndex
 from mem_search.storage.postgres.vectors import PostgresIndexing
 from mem_search.storage.postgres.workers import LEASE

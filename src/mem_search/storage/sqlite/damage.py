@@ -23,9 +23,9 @@ from mem_search.storage.rules.checksums import is_whole
 from mem_search.storage.sql.record_writer import remake_sketches, wrong_sketches
 from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import SqliteConnection, as_read
-from mem_search.storage.sqlite.indexed_words import varints
 from mem_search.storage.sqlite.mark import damaged
 from mem_search.storage.sqlite.posting_file import NOTED
+from mem_search.storage.sqlite.posting_lists import varints
 from mem_search.storage.sqlite.words import FILLED_BY
 from mem_search.text import sketch
 from mem_search.text.sketch import Sketches
@@ -112,7 +112,7 @@ def mend(database: Path, busy_seconds: float, *, deep: bool = False) -> tuple[Pa
 
 def _connection(database: Path, busy_seconds: float) -> SqliteConnection:
     connection = sqlite3.connect(
-        database, busy_seconds, isolation_level=None, factory=SqliteConnection
+        database, timeout=busy_seconds, isolation_level=None, factory=SqliteConnection
     )
     connection.text_factory = as_read
     connection.execute("pragma secure_delete = on")

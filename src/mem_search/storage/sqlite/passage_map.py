@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.rankings import Numbers, PassageColumns
-from mem_search.storage.rules.passage_columns import columns_for, put
 from mem_search.storage.sqlite import column_blocks
 from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
 
@@ -44,8 +43,8 @@ class PassageMap:
         """The columns of ``passages``; one beyond the map does not exist."""
         if len(passages) and passages.max() >= len(self.records):
             known = np.flatnonzero(passages < len(self.records))
-            columns = columns_for(passages)
-            put(columns, known, self.of(passages[known]))
+            columns = PassageColumns.of_none(passages)
+            columns.put(known, self.of(passages[known]))
             return columns
         return PassageColumns(
             passages,

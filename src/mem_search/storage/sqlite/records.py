@@ -25,7 +25,7 @@ from mem_search.storage.sql.passage_rows import Text
 from mem_search.storage.sql.quotes import FACETS, Quotes
 from mem_search.storage.sql.record_writer import Conversation, Writer
 from mem_search.storage.sql.tombstones import Row, Tombstones
-from mem_search.storage.sqlite import indexed_words, odd_rows, words
+from mem_search.storage.sqlite import odd_rows, posting_lists, words
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filters import FILTERS
@@ -108,7 +108,7 @@ class RecordWriter(Writer):
         self._connection.executemany(
             "insert into passages_fts(passages_fts, rowid, title, text, parts, people)"
             " values('delete', ?, ?, ?, ?, ?)",
-            indexed_words.texts(self._connection, numbers),
+            posting_lists.texts(self._connection, numbers),
         )
 
     def _index(self, items: Sequence[PreparedDraft], texts: Sequence[Text]) -> None:

@@ -1,29 +1,34 @@
 """Searches over SQLite: ``SearchStore`` for one file and one embedding model.
 
 A snapshot wraps the connection of a reading thread inside one transaction; the caches of records,
-passages and vectors belong to the store, and snapshots bring them up to date.
+passages and vectors belong to the store, and snapshots bring them up to date. What the graph has is
+read by names; SQLite keeps temporary tables on disk where they are large.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from typing import Concatenate, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mem_search.errors import StorageError
 from mem_search.model import FacetName, Filters, Kind, Order
+from mem_search.model.graph import ExportedGraph, GraphPart
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, PassageColumns, RecordColumns, Values, Vectors
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.bm25 import CorpusCache
+from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, SCANNED, Hub
+from mem_search.storage.sql.graph import Graph, GraphExport
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sqlite import column_blocks, damage, passage_map, record_columns
@@ -33,7 +38,6 @@ from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.damage import named
 from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.filters import FILTERS
-from mem_search.storage.sqlite.graph import GRAPH
 from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.record_columns import Columns, RecordColumnsCache, mask_of, passes
 from mem_search.storage.sqlite.vectors import VectorRows
@@ -53,6 +57,52 @@ _BLOCKS: Final = 16
 """Blocks of one transaction, in which nothing else is written: some tens of milliseconds."""
 
 MENDED: Final = "{} was damaged and has been made again from the records"
+
+
+def _members(connection: SqliteConnection, hubs: Collection[Hub]) -> dict[Hub, set[int]]:
+    """Records that name each of ``hubs``, at most one more than the limit of each sort.
+
+    One statement with limits inside it, because Python waits for its lock at each row.
+    """
+    asked = [
+        (key, key.removeprefix(f"path:{scope.lower()}:") if key.startswith("path:") else "", scope)
+        for key, scope in hubs
+    ]
+    rows = connection.execute(
+        "with hub as materialized (select key as place, value ->> 0 as name, value ->> 1 as path,"
+        " value ->> 2 as project from json_each(?1))"
+        " select (select group_concat(id) from"
+        " (select * from (select from_id as id from edges where key = hub.name limit ?2)"
+        + "".join(
+            " union all select * from (select f.record_id from (select record_id from facets"
+            f" where name = '{facet}' and value = hub.path limit ?3) f"
+            " join records r on r.id = f.record_id"
+            " where hub.project = '' or r.project = hub.project limit ?2)"
+            for facet in FACETS
+        )
+        + ")) from hub order by place",
+        (json.dumps(asked), MAX_MEMBERS + 1, SCANNED),
+    ).fetchall()
+    return {
+        hub: set(map(int, listed.split(","))) if listed else set()
+        for hub, (listed,) in zip(hubs, rows, strict=True)
+    }
+
+
+GRAPH: Final = Graph(FILTERS.passing, _members)
+
+
+class SqliteGraph(GraphExport):
+    """Parts of the graph in a file."""
+
+    where = staticmethod(FILTERS.where)
+
+    def _gathered(self, connection: SqliteConnection, part: GraphPart) -> ExportedGraph:
+        connection.execute("begin")  # from now on all is of one moment
+        return super()._gathered(connection, part)
+
+    def _rows(self, connection: SqliteConnection, statement: str) -> Iterator[tuple[Any, ...]]:
+        return connection.execute(statement)
 
 
 class SqliteSearchStore:

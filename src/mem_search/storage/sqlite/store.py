@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from copy import copy
 from pathlib import Path
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from mem_search.errors import StorageError
 from mem_search.model import Kind
 from mem_search.model.access import HOUR, Allowance, Policy
 from mem_search.model.statistics import StoreSize
 from mem_search.storage.rules.bm25 import CorpusCache
+from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.sql.access import Limits, Logins, Window
 from mem_search.storage.sql.connection import reads, writes
 from mem_search.storage.sql.jobs import StoredJobs
+from mem_search.storage.sql.moving import Identity, Row, Table, Tables
 from mem_search.storage.sql.records import Records
 from mem_search.storage.sql.redacting import StoredRedacting
 from mem_search.storage.sql.statistics import WAITING, Statistics, corpus
-from mem_search.storage.sqlite import copies, odd_rows
+from mem_search.storage.sqlite import copies, odd_rows, vectors
 from mem_search.storage.sqlite.connection import SqliteConnection
-from mem_search.storage.sqlite.damage import NAMES
+from mem_search.storage.sqlite.damage import BYTES, NAMES
 from mem_search.storage.sqlite.database import Connection, Database
 from mem_search.storage.sqlite.filters import FILTERS
-from mem_search.storage.sqlite.graph import SqliteGraph
 from mem_search.storage.sqlite.postings import Postings
-from mem_search.storage.sqlite.records import RecordWriter, SqliteForgetting, SqliteIngest
-from mem_search.storage.sqlite.snapshot import SqliteSearchStore
+from mem_search.storage.sqlite.records import (
+    TOKENS,
+    RecordWriter,
+    SqliteForgetting,
+    SqliteIngest,
+    SqliteTombstones,
+)
+from mem_search.storage.sqlite.snapshot import SqliteGraph, SqliteSearchStore
 from mem_search.storage.sqlite.vectors import SqliteIndexing, VectorRows
 from mem_search.storage.store import Store
 from mem_search.text.dates import now_ms
@@ -165,7 +173,7 @@ class SqliteStore(Store):
         return opened
 
     async def watch(self, woken: Callable[[], None]) -> None:
-        """Nobody else may open the file (``daemon.lock``), but what was dropped is made again."""
+        """Nobody else may open the file (``daemon.state``), but what was dropped is made again."""
         self.database.on_mended.append(woken)
 
     async def rest(self) -> None:
@@ -199,7 +207,7 @@ log = logging.getLogger(__name__)
 MAX_WINDOWS: Final = 10_000
 """Windows in memory; the least recently used one is dropped first."""
 
-Row = tuple[str, str, int, int]
+_Granted = tuple[str, str, int, int]
 """budget, policy, milliseconds since 1970, how many."""
 
 
@@ -214,7 +222,7 @@ class SqliteLimits(Limits):
         super().__init__(database)
         self._windows: OrderedDict[tuple[str, str], Window] | None = None
         self._loading = asyncio.Lock()
-        self._noted: list[Row] = []
+        self._noted: list[_Granted] = []
         self._writing: asyncio.Task[None] | None = None
 
     async def take(
@@ -247,7 +255,7 @@ class SqliteLimits(Limits):
         return OrderedDict((key, Window(times)) for key, times in taken.items())
 
     @reads
-    def _rows(self, connection: Connection) -> list[Row]:
+    def _rows(self, connection: Connection) -> list[_Granted]:
         return connection.execute(
             "select budget, policy, at, count from granted_requests order by at"
         ).fetchall()
@@ -263,7 +271,7 @@ class SqliteLimits(Limits):
                 return
 
     @writes
-    def _note(self, connection: Connection, rows: Sequence[Row]) -> None:
+    def _note(self, connection: Connection, rows: Sequence[_Granted]) -> None:
         connection.executemany("insert into granted_requests values(?, ?, ?, ?)", rows)
         # One that nobody asks for any more has at most its quota of rows until the next start.
         latest = max(at for *_, at, _ in rows)
@@ -271,3 +279,78 @@ class SqliteLimits(Limits):
             "delete from granted_requests where budget = ? and policy = ? and at <= ?",
             [(*key, latest - 1000 * HOUR) for key in {row[:2] for row in rows}],
         )
+
+
+class SqliteTables(Tables):
+    """The tables of an open file. What it derives by triggers is derived as rows are put."""
+
+    sources: ClassVar = {**Tables.sources, "tombstones": SqliteTombstones.rows}
+
+    async def adopt(self, identity: Identity) -> None:
+        # Tombstones refer to it: the key of the new file, by which there are none yet.
+        own = "update tombstone_keys set key = ? where id = 1"
+        await self._database.write(lambda c: c.execute(own, (identity.tombstone_key,)).rowcount)
+
+    def _read(
+        self,
+        connection: Any,
+        table: Table,
+        columns: Sequence[str],
+        chosen: str,
+        values: Sequence[Any],
+    ) -> list[Row]:
+        rows = super()._read(connection, table, columns, chosen, values)
+        if table.name != "vectors":
+            return rows
+        models = connection.execute("select id, dimensions from embedding_models")
+        sizes = {model: BYTES * dimensions for model, dimensions in models}
+        return [
+            (model, entry, vectors.content(entry, stored, sizes[model]))
+            for model, entry, stored in rows
+        ]
+
+    def _insert(self, connection: SqliteConnection, table: Table, rows: Sequence[Row]) -> None:
+        if table.name == "tombstones":
+            keys = {(key,) for _, key, _ in rows}
+            connection.many("insert or ignore into tombstone_keys(key) values(%s)", list(keys))
+            values = [{"digest": each, "key": key, "at": at} for each, key, at in rows]
+            connection.many(f"{SqliteTombstones.insert} do nothing", values)
+            return
+        if table.name == "vectors":
+            rows = [(model, entry, with_checksum(packed, entry)) for model, entry, packed in rows]
+        columns, marks = ", ".join(self.columns(table)), ", ".join(["%s"] * len(table.columns))
+        connection.many(f'insert or ignore into "{table.name}"({columns}) values({marks})', rows)
+
+    def _identity(self, connection: SqliteConnection) -> Identity:
+        meta = dict(connection.execute("select key, value from meta").fetchall())
+        numbers = dict(connection.execute("select name, seq from sqlite_sequence").fetchall())
+        (key,) = connection.execute("select key from tombstone_keys where id = 1").fetchone()
+        tokens = (
+            (name.removeprefix(TOKENS), *json.loads(value))
+            for name, value in sorted(meta.items())
+            if name.startswith(TOKENS)
+        )
+        return Identity(
+            meta["store_id"],
+            key,
+            int(numbers.get("records", 0)),
+            int(numbers.get("passages", 0)),
+            tuple(json.loads(meta.get("embedder", "[]"))),
+            meta.get("redacted_by", ""),
+            tuple((task, day, int(count)) for task, day, count in tokens),
+        )
+
+    def _complete(self, connection: SqliteConnection, identity: Identity) -> None:
+        connection.execute("insert into passages_fts(passages_fts) values('rebuild')")
+        meta = {"store_id": identity.store_id, "redacted_by": identity.redacted_by}
+        if identity.embedder:
+            meta["embedder"] = json.dumps(identity.embedder)
+        meta |= {
+            f"{TOKENS}{task}": json.dumps([day, count]) for task, day, count in identity.tokens
+        }
+        connection.executemany("insert or replace into meta(key, value) values(?, ?)", meta.items())
+        for name, number in (("records", identity.records), ("passages", identity.passages)):
+            connection.execute("delete from sqlite_sequence where name = ?", (name,))
+            connection.execute(
+                "insert into sqlite_sequence(name, seq) values(?, ?)", (name, number)
+            )

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.errors import InputError
-from mem_search.sources.mail.forms import File, Form, from_form, from_json
+from mem_search.features.documents.incoming_mail import File, Form, from_form, from_json
 from mem_search.sources.mail.message import Mail, read_message
 
 HEADERS = [

@@ -1,6 +1,6 @@
 """Messages of webhooks as e-mail: sent by one SMTP server, to addresses that the settings list.
 
-``webhooks`` queues them under ``mailto:ADDRESS`` and tries again; this sends one. Nobody can make
+``service`` queues them under ``mailto:ADDRESS`` and tries again; this sends one. Nobody can make
 the worker write to anybody else: it is no relay. TLS is demanded but on loopback, and a password
 never goes without it. Headers are made by ``email.message``, out of one line each.
 """

@@ -1,1 +1,0 @@
-"""Notification by e-mail, through the SMTP server that a setting names."""
