@@ -70,7 +70,7 @@ def test_lists_json_and_rows_are_those_of_both_engines() -> None:
 
 def test_a_statement_of_sqlite_is_run_as_it_stands() -> None:
     with closing(sqlite3.connect(":memory:", factory=SqliteConnection)) as connection:
-        assert connection.execute("select ?1 || '% for update'", ("a",)).fetchone() == (
+        assert connection.execute("select ? || '% for update'", ("a",)).fetchone() == (
             "a% for update",
         )
 

@@ -169,8 +169,8 @@ async def test_a_clock_that_is_a_year_back_deletes_nothing(
             connection.execute(ROWS[table])
         connection.execute("update search_jobs set status = 'completed', completed_at = ?",
                            (now_ms(),))  # fmt: skip
-        connection.execute("update tokens set created_at = ?1, expires_at = ?1 + 99999999999",
-                           (now_ms(),))  # fmt: skip
+        connection.execute("update tokens set created_at = :now, expires_at = :now + 99999999999",
+                           {"now": now_ms()})  # fmt: skip
     with closing(sqlite3.connect(database)) as connection, connection:
         odd_rows_now = odd_rows.now_ms
         monkeypatch.setattr(odd_rows, "now_ms", lambda: odd_rows_now() - YEAR)

@@ -143,9 +143,9 @@ def drop_outdated(connection: sqlite3.Connection) -> None:
             " (select of, max(block) from column_blocks group by of)"
         )
         connection.execute(
-            "with changed as (select distinct record_id from record_changes where revision > ?1)"
+            "with changed as (select distinct record_id from record_changes where revision > ?)"
             " delete from column_blocks where of = 'records' and block in"
-            "  (select record_id / ?2 from changed)",
+            "  (select record_id / ? from changed)",
             (usable, BLOCK),
         )
     connection.execute(

@@ -155,8 +155,8 @@ class SqliteConnection(Asking, sqlite3.Connection):
 
     def assign(self, table: str, column: str, values: Mapping[int, int | None], /) -> None:
         self.executemany(
-            f"update {table} set {column} = ?1 where id = ?2 and {column} is not ?1",
-            [(value, number) for number, value in values.items()],
+            f"update {table} set {column} = :value where id = :id and {column} is not :value",
+            [{"value": value, "id": number} for number, value in values.items()],
         )
 
     def lock_store(self) -> None:

@@ -296,13 +296,13 @@ def _jobs_set_aside(connection: sqlite3.Connection, now: int) -> int:
     for test, reason in _JOB:
         message = f"its row in the store is damaged: {reason}; start it again"
         changed += connection.execute(
-            "update jobs set params = json_object(?1, 1, ?2, 1), result = '{}', done = 0,"
-            " total = 0, state = 'set_aside', message = ?3,"
+            "update jobs set params = json_object(:tried, 1, :damaged, 1), result = '{}', done = 0,"
+            " total = 0, state = 'set_aside', message = :message,"
             f" name = iif({_TEXT.format('name')}, name, 'damaged'),"
             " started_at = null,"
-            f" created_at = iif({_TIME.format('created_at')}, created_at, ?4), ended_at = ?4"
+            f" created_at = iif({_TIME.format('created_at')}, created_at, :now), ended_at = :now"
             f" where not ({test})",
-            (TRIED, DAMAGED, message, now),
+            {"tried": TRIED, "damaged": DAMAGED, "message": message, "now": now},
         ).rowcount
     return changed
 

@@ -70,18 +70,18 @@ def _members(connection: SqliteConnection, hubs: Collection[Hub]) -> dict[Hub, s
     ]
     rows = connection.execute(
         "with hub as materialized (select key as place, value ->> 0 as name, value ->> 1 as path,"
-        " value ->> 2 as project from json_each(?1))"
+        " value ->> 2 as project from json_each(:hubs))"
         " select (select group_concat(id) from"
-        " (select * from (select from_id as id from edges where key = hub.name limit ?2)"
+        " (select * from (select from_id as id from edges where key = hub.name limit :most)"
         + "".join(
             " union all select * from (select f.record_id from (select record_id from facets"
-            f" where name = '{facet}' and value = hub.path limit ?3) f"
+            f" where name = '{facet}' and value = hub.path limit :scanned) f"
             " join records r on r.id = f.record_id"
-            " where hub.project = '' or r.project = hub.project limit ?2)"
+            " where hub.project = '' or r.project = hub.project limit :most)"
             for facet in FACETS
         )
         + ")) from hub order by place",
-        (json.dumps(asked), MAX_MEMBERS + 1, SCANNED),
+        {"hubs": json.dumps(asked), "most": MAX_MEMBERS + 1, "scanned": SCANNED},
     ).fetchall()
     return {
         hub: set(map(int, listed.split(","))) if listed else set()

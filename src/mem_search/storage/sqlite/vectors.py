@@ -82,8 +82,8 @@ def save(
     # In order, because the newest passages come first, and keys that fall split the pages badly.
     connection.executemany(
         "insert or replace into vectors(entry_id, model_id, vector)"
-        " select ?1, ?2, ?3 where exists (select 1 from passages where id = ?1 / 2)",
-        [(entry, model, stored) for entry, stored in sorted(pack(entries, vectors))],
+        " select ?, ?, ? where exists (select 1 from passages where id = ? / 2)",
+        [(entry, model, stored, entry) for entry, stored in sorted(pack(entries, vectors))],
     )
 
 
