@@ -57,10 +57,10 @@ async def test_candidates_are_records_best_first_each_once(leg: Retriever) -> No
 async def test_one_read_ranks_like_the_leg_itself(
     leg: Retriever, runtime: Runtime, filters: Filters
 ) -> None:
-    reading = await leg.reading(question(filters=filters), 20)
-    assert reading is not None  # the store is small
-    read = await runtime.search.store.read(reading)
     ranked = await leg.rank(question(filters=filters), 20)
+    reading = await leg.reading(question(filters=filters), 20)
+    assert reading is not None  # the store is small, and the question is known
+    read = await runtime.search.store.read(reading)
     assert read.candidates.records.tolist() == ranked.candidates.records.tolist()
     assert read.candidates.scores.tolist() == ranked.candidates.scores.tolist()
     assert (read.state, read.detail, read.unknown) == (ranked.state, ranked.detail, ranked.unknown)

@@ -142,8 +142,8 @@ class VectorRetriever:
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""
-        if (reading := await self.reading(question, depth)) is not None:
-            return await self._store.read(reading)
+        if (comparison := await self._comparison(question, depth)) is not None:
+            return await self._store.read(comparison)
         if question.filters:
             ranking = await self._filtered(question.text, question.filters, depth)
         else:
@@ -151,7 +151,11 @@ class VectorRetriever:
         return self._with_damage(ranking)
 
     async def reading(self, question: Question, depth: int) -> Reading | None:
-        """See ``Retriever``: None where the index is asked. Raises ModelUnavailable."""
+        """See ``Retriever``: None where the index is asked, or the question has no vector yet."""
+        known = self._questions.known(question.text)
+        return None if known is None else await self._comparison(question, depth)
+
+    async def _comparison(self, question: Question, depth: int) -> Reading | None:
         is_exact = question.exact or self._scans
         size = (await self._store.corpus()).size
         is_small = size <= self._index.min_passages and self._index.state == "ready"
@@ -234,10 +238,7 @@ class VectorRetriever:
         return await self._store.read(_scan, vector, Filters(), depth, away=away)
 
     async def _started(self, passages: int) -> None:
-        """Wait for an index that starts, unless it takes less time to compare so many passages.
-
-        Raises IndexUnavailable when both take long.
-        """
+        """Wait for an index that starts. Raises IndexUnavailable where that takes long."""
         if self._index.state != "starting" or passages <= SCAN_LIMIT:
             return
         if passages > MAX_AT_START:
@@ -293,7 +294,7 @@ class VectorRetriever:
         if not entries:
             raise IndexUnavailable("the index is empty")
         numbers, scores = zip(*entries, strict=True)
-        passages = np.array(numbers, dtype=np.int64) >> 1
+        passages = np.array(numbers, np.int64) >> 1
         near = np.array(scores, dtype=np.float64)
         if within is not None:
             inside = np.isin(passages, within)

@@ -31,9 +31,9 @@ async def run_legs(
 ) -> list[LegAnswer]:
     """The answers of all legs, in their order.
 
-    Where each needs but one read of the store they share it: a change of thread costs as much as a
-    small read. Else a leg that is still at work when another has answered scores what the other
-    found in the meantime, so that little is left to score when it answers itself.
+    Where each needs but one read of the store, and waits for nothing, they share it: a change of
+    thread costs as much as a small read. Else a leg that is still at work when another has answered
+    scores what the other found in the meantime, so that little is left to score when it answers.
     """
     if len(legs) > 1 and (answers := await _read_together(store, legs, question, depth)):
         return answers
