@@ -321,10 +321,8 @@ class Retriever(Protocol):
         ...
 
     async def reading(self, question: Question, depth: int) -> Reading | None:
-        """What makes the same ranking in one read, which legs share; None where that is not enough,
-        or where something is to be waited for: the other legs rank meanwhile.
-
-        Raises Unavailable as ``rank`` does.
+        """What makes the same ranking in one read, which legs share. It waits for nothing: None
+        where a model or an index is to be asked, beside which the other legs rank.
         """
         ...
 

@@ -101,7 +101,7 @@ SCAN_LIMIT = 50_000
 """Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
 
 MAX_AT_START = 200_000
-"""While the index starts, a search of so many passages waits for it, or compares all."""
+"""While the index starts, a search of up to so many passages waits for it, or compares them."""
 
 _START_SECONDS = 2.0
 """How long a search waits for an index that starts, where comparing takes as long."""
@@ -184,7 +184,7 @@ class VectorRetriever:
     def feedback_scorer(
         self, snapshot: SearchSnapshot, question: Question, passages: Numbers
     ) -> FeedbackScorer:
-        """See ``Retriever``: the question is moved to the mean of the nearer halves of answers."""
+        """Moves the question halfway to the mean of the answers' nearer halves."""
         query = self._questions.vector(question.text)
         of, vectors = snapshot.passage_vectors(passages)
 
@@ -238,7 +238,7 @@ class VectorRetriever:
         return await self._store.read(_scan, vector, Filters(), depth, away=away)
 
     async def _started(self, passages: int) -> None:
-        """Wait for an index that starts. Raises IndexUnavailable where that takes long."""
+        """Wait for an index that starts, unless comparing takes less. Raises IndexUnavailable."""
         if self._index.state != "starting" or passages <= SCAN_LIMIT:
             return
         if passages > MAX_AT_START:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from mem_search.contracts import Question, Reading, Retriever
 from mem_search.errors import MemSearchError, StorageError, StoreAway, StoreDamaged, Unavailable
@@ -17,8 +16,6 @@ from mem_search.search.ranking import ms, union
 from mem_search.search.state import LegAnswer
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.store import SearchStore
-
-T = TypeVar("T")
 
 LEG_SECONDS = 10.0
 """A leg that takes longer on a free machine is left out, so that the others answer in time."""
@@ -54,55 +51,40 @@ async def _read_together(
     store: SearchStore, legs: Sequence[Retriever], question: Question, depth: int
 ) -> list[LegAnswer]:
     """The answers of all legs by one read; none where one of them needs more, or the read fails."""
-    begun = await asyncio.gather(*(_limited(leg, leg.reading(question, depth)) for leg in legs))
-    if any(reading is None for reading, _ in begun):
-        return []
-
-    def read(snapshot: SearchSnapshot) -> list[LegAnswer]:
-        return [
-            reading if isinstance(reading, LegAnswer) else _read(snapshot, leg, reading, began)
-            for leg, (reading, began) in zip(legs, begun, strict=True)
-            if reading is not None
-        ]
-
     try:
         async with asyncio.timeout(_limit()):
-            return await store.read(read)
+            readings = [(leg, await leg.reading(question, depth)) for leg in legs]
+            if not all(reading for _, reading in readings):
+                return []
+            return await store.read(
+                lambda snapshot: [_read(snapshot, leg, each) for leg, each in readings if each]
+            )
     except (TimeoutError, MemSearchError):
         return []  # alone, a leg may answer that does not read what is damaged
 
 
-def _read(
-    snapshot: SearchSnapshot, leg: Retriever, reading: Reading, prepared_ms: float
-) -> LegAnswer:
+def _read(snapshot: SearchSnapshot, leg: Retriever, reading: Reading) -> LegAnswer:
     started = time.perf_counter()
-    ranking = reading(snapshot)
-    return _answer(leg, ranking, prepared_ms + ms(started))
+    return _answer(leg, reading(snapshot), started)
 
 
 async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
     """The answer of one leg; a failure of the leg is part of the answer."""
-    ranking, took = await _limited(leg, leg.rank(question, depth))
-    return ranking if isinstance(ranking, LegAnswer) else _answer(leg, ranking, took)
-
-
-def _answer(leg: Retriever, ranking: Ranking, took_ms: float) -> LegAnswer:
-    count = len(ranking.candidates)
-    report = LegReport(leg.name, ranking.state, count, round(took_ms, 3), ranking.detail)
-    return LegAnswer(leg, report, ranking)
-
-
-async def _limited(leg: Retriever, work: Awaitable[T]) -> tuple[T | LegAnswer, float]:
-    """What ``work`` of ``leg`` gives, or the answer that it failed; and its milliseconds."""
     started, limit = time.perf_counter(), _limit()
     try:
         async with asyncio.timeout(limit):
-            return await work, ms(started)
+            return _answer(leg, await leg.rank(question, depth), started)
     except (TimeoutError, MemSearchError) as error:
         known = error if isinstance(error, MemSearchError) else None
         why = known.message if known else f"no answer within {limit:.0f} s"
         report = LegReport(leg.name, "failed", ms=ms(started), detail=why)
-        return LegAnswer(leg, report, error=known), ms(started)
+        return LegAnswer(leg, report, error=known)
+
+
+def _answer(leg: Retriever, ranking: Ranking, started: float) -> LegAnswer:
+    count = len(ranking.candidates)
+    report = LegReport(leg.name, ranking.state, count, ms(started), ranking.detail)
+    return LegAnswer(leg, report, ranking)
 
 
 def _limit() -> float:

@@ -67,7 +67,7 @@ def understand(
 ) -> Understood:
     """All that a search reads of the store before the legs, as ``filters_of`` takes and raises."""
     request = replace(request, filters=filters_of(snapshot, request, kinds, scratchpad))
-    question, analyzed = understand_query(snapshot, request, kinds)
+    question, analyzed = question_of(snapshot, request, kinds)
     by_filters = request.order != "relevance" and filters_decide(question)
     if by_filters or question.text.strip() in ("", EVERYTHING):
         return Understood(request, question, analyzed)
@@ -88,11 +88,11 @@ def selected_by(
 ) -> Filters:
     """The filters that select every record with all words and fields of ``request``."""
     request = replace(request, filters=filters_of(snapshot, request, kinds, scratchpad))
-    question, _ = understand_query(snapshot, request, kinds, times=False)
+    question, _ = question_of(snapshot, request, kinds, times=False)
     return demanding_every_word(question)
 
 
-def understand_query(
+def question_of(
     snapshot: SearchSnapshot, request: SearchRequest, kinds: KnownKinds, *, times: bool = True
 ) -> tuple[Question, Analyzed]:
     """The question, and how the text of the request was parsed.

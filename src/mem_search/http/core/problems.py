@@ -33,7 +33,7 @@ _INTERNAL_ERROR = -32603
 """Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
 
 _RENAMED = {413: "Content Too Large", 414: "URI Too Long", 422: "Unprocessable Content"}
-"""Titles that RFC 9110 changed: Python has them from 3.13 on, and a reply is no matter of that."""
+"""Titles that RFC 9110 changed. Python has them from 3.13 on, replies with every Python."""
 
 _CODES = {
     400: "bad_request",

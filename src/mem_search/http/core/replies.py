@@ -1,4 +1,4 @@
-"""Replies: JSON, web pages, and texts in the envelope that existing clients read; what replies
+"""Replies: JSON, web pages, and texts in the envelope that existing clients read. What replies
 of several features share: that envelope, pages of a list, deletions.
 """
 
