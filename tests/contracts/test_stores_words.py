@@ -56,3 +56,9 @@ async def test_phrases_and_beginnings_of_words_of_another_form_are_found(runtime
     for question in ('"final office floor"', "hafengeb*", "title:x OR receipt"):
         request = SearchRequest(text=question)
         assert (await runtime.search.pipeline.search(request)).results, question
+
+
+@pytest.mark.parametrize("signs", ["💩", "→ ☃", "%%%"])
+async def test_a_question_without_a_word_is_answered(runtime: Runtime, signs: str) -> None:
+    page = await runtime.search.pipeline.search(SearchRequest(text=signs))
+    assert [leg.state for leg in page.report.legs if leg.name == "keyword"] == ["ok"]

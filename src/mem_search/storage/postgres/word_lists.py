@@ -192,6 +192,8 @@ def _read_phrase(
     read from the store.
     """
     words = list(phrase.words())
+    if not words:  # of an emoji alone: no text has it as a word
+        return NOWHERE
     first, *_ = each = [lists[word] for word in phrase.listed()]
     rarest, *others = sorted((word.passages for word in each), key=len)
     shared = reduce(lambda some, other: some[are_among(some, other)], others, rarest)
