@@ -32,7 +32,7 @@ class Repository:
             "GIT_COMMITTER_DATE": f"2026-03-01T10:{self.minute:02}:00Z",
         }
         finished = subprocess.run(
-            ["git", "-c", "commit.gpgsign=false", *arguments],
+            ["git", "-c", "commit.gpgsign=false", "-c", "maintenance.auto=false", *arguments],
             cwd=self.path,
             env=environment,
             check=True,

@@ -104,7 +104,12 @@ def git(folder: Path) -> Path:
         ["commit", "-q", "--allow-empty", "-m", "fix: light the lamp"],
         ["commit", "-q", "--allow-empty", "-m", "feat: lengthen the pier"],
     ):
-        subprocess.run(["git", *arguments], cwd=path, env=environment, check=True)
+        subprocess.run(  # no upkeep that is still at work when the sample is read
+            ["git", "-c", "maintenance.auto=false", *arguments],
+            cwd=path,
+            env=environment,
+            check=True,
+        )
     return path
 
 

@@ -100,7 +100,8 @@ class Api:
             with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
                 return reply.status, json.loads(reply.read() or b"null")
         except urllib.error.HTTPError as error:
-            return error.code, json.loads(error.read() or b"null")
+            with error:
+                return error.code, json.loads(error.read() or b"null")
 
     def done(self, job: str) -> dict[str, Any]:
         """The job once it has ended."""

@@ -96,6 +96,7 @@ def _counted(path: Path) -> None:
         Archive(file)
 
 
+@pytest.mark.filterwarnings("ignore:Overlapped entries:UserWarning")  # from Python 3.14 on
 def test_the_worker_never_has_all_names_of_an_archive_in_memory(tmp_path: Path) -> None:
     path = tmp_path / "export.zip"
     path.write_bytes(slack_export(10_000))

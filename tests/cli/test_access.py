@@ -109,8 +109,9 @@ def test_where_reading_needs_the_token_commands_and_agents_send_it(
     assert wrong[:2] == (6, 6)
     assert "Tide table" not in wrong[2]
     assert "token" in wrong[2]
-    with pytest.raises(HTTPError, match="401"):  # a program that sends none
+    with pytest.raises(HTTPError, match="401") as refused:  # a program that sends none
         urlopen(f"{mem.worker()['url']}/api/search?query=water", timeout=PATIENCE)
+    refused.value.close()
 
 
 def test_an_error_names_the_option(shared: Home) -> None:

@@ -128,7 +128,8 @@ def test_the_api_document_shows_the_real_error(filled: Home) -> None:
     url = f"http://127.0.0.1:{filled.worker()['port']}/api/search/unified?query=a&limt=3"
     with pytest.raises(HTTPError) as refused:
         urlopen(url, timeout=PATIENCE)
-    told = json.load(refused.value)
+    with refused.value:
+        told = json.load(refused.value)
     assert told == {**written, "request_id": told["request_id"]}
 
 

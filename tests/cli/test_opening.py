@@ -49,7 +49,7 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Home]:
     place = tmp_path_factory.mktemp("opening")
-    home = quick(place, MEM_SEARCH_FOLLOW="0")
+    home = quick(place, MEM_SEARCH_FOLLOW="0", EDITOR="vi")
     vault = place / "vault"
     (vault / "Daily").mkdir(parents=True)
     (vault / "Daily" / "Thursday.txt").write_text("We keep redis for the rate limiter.")

@@ -14,6 +14,7 @@ import pytest
 
 import drafts
 from mem_search.model import SearchRequest
+from mem_search.storage.sqlite.copies import examine
 from mem_search.storage.sqlite.database import Database
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, settled, small
@@ -181,6 +182,14 @@ async def test_a_search_of_a_store_whose_derived_rows_are_damaged_answers_as_bef
     database = await Database.open(home / "mem-search.db")
     assert await database.mend(deep=True) == ()
     await database.close()
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_is_derived_is_no_damage_of_the_file(home: Path, damage: str) -> None:
+    """From 3.44 on SQLite itself looks through the words of FTS5, too."""
+    with closing(sqlite3.connect(home / "mem-search.db")) as connection, connection:
+        DAMAGES[damage](connection)
+    assert examine(home / "mem-search.db") == len(RECORDS)
 
 
 async def test_the_search_that_met_the_damage_says_so(home: Path) -> None:

@@ -236,6 +236,8 @@ def read_event(file: Path, home: Path) -> Mapping[str, Any] | None:
             raise ValueError("no object with a session_id")
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
+        if isinstance(error, RecursionError):  # each Python says it in its own words
+            reason = "its JSON is nested too deep"
         drop(home, f"{file.name}: {reason}")
         return None
     return event

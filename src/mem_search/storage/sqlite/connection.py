@@ -56,6 +56,16 @@ from mem_search.text.file_names import is_text
 MAPPED: Final = 2**31 - 2**16
 """Bytes of the file that a connection may map."""
 
+_PROBLEM: Final = """
+select found.quick_check
+from (
+    select 'sqlite_schema' as name
+    union all select name from sqlite_master
+    where type = 'table' and sql not like 'create virtual table%'
+) each_table, pragma_quick_check(each_table.name) found
+where found.quick_check != 'ok' limit 1
+"""
+
 MAX_STATEMENTS: Final = 1024
 """Shared statements whose form is kept: those of filters have as many shapes as queries."""
 
@@ -184,6 +194,17 @@ def _value(value: Any) -> Any:
 def as_read(text: bytes) -> str:
     """A stored text, with U+FFFD for what is not UTF-8: as ``text_factory`` it never raises."""
     return text.decode("utf-8", "replace")
+
+
+def problem_in(connection: sqlite3.Connection) -> str:
+    """The first error that SQLite finds in the file, or "". Raises sqlite3.Error.
+
+    Each ordinary table is looked through by itself. Of the whole, SQLite 3.44 and newer has FTS5
+    look through its words, too: they are derived, so damage in them is none of the file, and on a
+    connection that has read them FTS5 compares with what they were then.
+    """
+    (problem,) = connection.execute(_PROBLEM).fetchone() or ("",)
+    return str(problem)
 
 
 def prepared(

@@ -17,6 +17,7 @@ from mem_search.errors import StorageError
 from mem_search.model.statistics import Examined
 from mem_search.storage import archive
 from mem_search.storage.archive import UPGRADE_COPIES
+from mem_search.storage.sqlite.connection import problem_in
 from mem_search.storage.sqlite.damage import damaged_parts, named
 from mem_search.storage.sqlite.mark import check, damaged, fresh_start_command, reading
 from mem_search.storage.sqlite.migrations import is_older, missing
@@ -85,8 +86,7 @@ def examine(database: Path) -> int:
     """
     try:
         with closing(sqlite3.connect(f"{database.as_uri()}?mode=ro", uri=True)) as connection:
-            (problem,) = connection.execute("pragma quick_check(1)").fetchone()
-            if problem != "ok":
+            if problem := problem_in(connection):
                 raise damaged(database, problem)
             missing(connection)
             (records,) = connection.execute("select count(*) from records").fetchone()
@@ -113,8 +113,8 @@ def examined(database: Path) -> Examined:
     derived = ""
     try:
         with closing(reading(database)) as connection:
-            (problem,) = connection.execute("pragma quick_check(1)").fetchone()
-            if problem == "ok":
+            problem = problem_in(connection)
+            if not problem:
                 missing(connection)
                 derived = named(damaged_parts(connection))
     except StorageError as error:
@@ -125,7 +125,7 @@ def examined(database: Path) -> Examined:
         # The lower byte is the error, the upper bytes are its details (SQLite result codes).
         if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY:
             fix = f"end the program that holds it (fuser {file} names it), then try again"
-    if problem != "ok":
+    if problem:
         return Examined(False, f"{database}: {' '.join(problem.split())}", fix)
     if derived:
         detail = f"{derived}: damaged; the records are whole, and searches make it again from them"

@@ -22,7 +22,7 @@ from mem_search.storage.rules.checksums import BYTES as CRC
 from mem_search.storage.rules.checksums import is_whole
 from mem_search.storage.sql.record_writer import remake_sketches, wrong_sketches
 from mem_search.storage.sqlite import column_blocks, odd_rows
-from mem_search.storage.sqlite.connection import SqliteConnection, as_read
+from mem_search.storage.sqlite.connection import SqliteConnection, as_read, problem_in
 from mem_search.storage.sqlite.mark import damaged
 from mem_search.storage.sqlite.posting_file import NOTED
 from mem_search.storage.sqlite.posting_lists import varints
@@ -368,6 +368,6 @@ def _is_damaged(local: threading.local) -> bool:
     if connection is None:
         return False
     try:
-        return bool(connection.execute("pragma quick_check(1)").fetchone() != ("ok",))
+        return bool(problem_in(connection))
     except sqlite3.DatabaseError as error:
         return getattr(error, "sqlite_errorcode", 0) & 0xFF in _DAMAGE
