@@ -35,22 +35,25 @@ def called(tree: ast.AST) -> set[str]:
     }
 
 
-def modules() -> dict[str, ast.Module]:
+def modules_with(*words: str) -> dict[str, ast.Module]:
+    """The modules in whose text one of ``words`` stands; parsing all takes seconds."""
+    texts = {file: file.read_text("utf-8") for file in SOURCES.rglob("*.py")}
     return {
-        str(file.relative_to(SOURCES)): ast.parse(file.read_text("utf-8"))
-        for file in SOURCES.rglob("*.py")
+        str(file.relative_to(SOURCES)): ast.parse(text)
+        for file, text in texts.items()
+        if any(word in text for word in words)
     }
 
 
 def test_only_the_known_callers_render_what_an_agent_gets_unasked() -> None:
-    found = {name: called(tree) & RENDERERS for name, tree in modules().items()}
+    found = {name: called(tree) & RENDERERS for name, tree in modules_with(*RENDERERS).items()}
     assert {name: used for name, used in found.items() if used} == {
         **CALLERS,
     }
 
 
 def test_every_such_renderer_ends_in_the_one_function() -> None:
-    tree = modules()["features/context/text.py"]
+    tree = ast.parse((SOURCES / "features/context/text.py").read_text("utf-8"))
     functions = {each.name: each for each in tree.body if isinstance(each, ast.FunctionDef)}
     assert {name for name in functions if name.startswith("render_")} == RENDERERS
     for name in RENDERERS:
@@ -63,7 +66,7 @@ def test_every_such_renderer_ends_in_the_one_function() -> None:
 def test_no_other_module_writes_the_tags_of_a_fence() -> None:
     writers = {
         name
-        for name, tree in modules().items()
+        for name, tree in modules_with(RECALLED, OTHERS).items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
