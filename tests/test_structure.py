@@ -25,7 +25,7 @@ SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
 MAX_LINES = 125_806
-"""Lines of ``src``; the budget is 86,000 for the code as it is, and 92,000 with what comes."""
+"""Lines of ``src``. 92,000 were the aim; ADR 0055 has what was tried, and what they are for."""
 MAX_MODULES = 664
 MAX_ONE_IMPORTER = 146
 """Modules with one importer, whatever their size and folder."""
