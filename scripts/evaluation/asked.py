@@ -25,7 +25,6 @@ import documents
 import household
 from answerable import opened
 from data_folder import SHARED, add_data
-from graph import load as load_tracker
 from times import days_of
 
 import questions
@@ -172,6 +171,31 @@ def commits(data: Path) -> Iterator[dict[str, Any]]:
             }
 
 
+def tracker(folder: Path) -> Iterator[dict[str, Any]]:
+    """The issues and commits of a coding agent's tracker, with its edges as their links."""
+    found = {
+        line["id"]: line
+        for name in ("issues.jsonl", "corpus.jsonl")
+        for line in map(json.loads, (folder / name).read_text("utf-8").splitlines())
+    }
+    links: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in (folder / "edges.tsv").read_text("utf-8").splitlines()[1:]:
+        start, end, relation = row.split("\t")
+        if end in found:
+            links[start].append({"to": end, "relation": relation})
+    for name, line in found.items():
+        yield {
+            "kind": "observation",
+            "source_id": name,
+            "title": line.get("title") or "",
+            "text": line["text"],
+            "created_at": line.get("date"),
+            "project": "tracker",
+            "links": links[name],
+            "metadata": {"files_modified": (line.get("meta") or {}).get("files") or []},
+        }
+
+
 def workshop(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The records of asked.toml as lines of JSONL."""
     for each in records:
@@ -216,7 +240,8 @@ async def all_asked(data: Path, homes: Path, only: Sequence[str] = ()) -> list[A
             case "household":
                 await documents.load(runtime, root)
             case "tracker":
-                await _fill_tracker(runtime, data / "retrieval" / "spotter-issues", homes)
+                lines = tracker(data / "retrieval" / "spotter-issues")
+                await import_lines(runtime, lines, homes / "tracker.jsonl")
             case _:
                 for source, place in questions.SOURCES:
                     await runtime.ingest.reader.read(Location(source, str(data / place)))
@@ -230,20 +255,6 @@ async def all_asked(data: Path, homes: Path, only: Sequence[str] = ()) -> list[A
             found += await ask(each, asked, root)
         print(f"{store} asked", file=sys.stderr)
     return found
-
-
-async def _fill_tracker(runtime: Runtime, folder: Path, homes: Path) -> None:
-    lines = [
-        json.loads(line)
-        for name in ("issues.jsonl", "corpus.jsonl")
-        for line in (folder / name).read_text("utf-8").splitlines()
-    ]
-    documents = list({line["id"]: line for line in lines}.values())
-    rows = (folder / "edges.tsv").read_text("utf-8").splitlines()[1:]
-    edges = [(start, end, relation) for start, end, relation in (row.split("\t") for row in rows)]
-    known = {each["id"] for each in documents}
-    kept = [edge for edge in edges if {edge[0], edge[1]} <= known]
-    await load_tracker(runtime, documents, kept, homes / "tracker.jsonl")
 
 
 def figures(answered: Iterable[Answered]) -> dict[str, dict[str, float]]:

@@ -18,7 +18,6 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import bootstrap
 import dataset as datasets
-import entries
 import names
 import report
 import runs
@@ -98,11 +97,6 @@ def arguments() -> argparse.Namespace:
         "--ablate",
         action="store_true",
         help="ask hybrid again without each part in turn; show what each is worth",
-    )
-    parser.add_argument(
-        "--entries",
-        action="store_true",
-        help="show only what the vector leg loses by asking the index for fewer entries",
     )
     given = parser.parse_args()
     given.compare |= given.ablate
@@ -198,11 +192,6 @@ async def main() -> int:
         )
         async with open_runtime(settings, stages=stages) as runtime:
             await load(runtime, data, home)
-            if args.entries:
-                figures = await entries.measure(runtime, data)
-                entries.show(figures, data)
-                write_json(args.json, figures)
-                return 0
             embedder = open_embedder(args.embedder, settings.models_dir)
             pipeline = runtime.search.pipeline
             with opened(args.modes, data, pipeline, embedder, args.extra) as systems:
