@@ -1,7 +1,7 @@
 """Measure what a part of the ranking is worth: leave one out.
 
 A stage is left out of the list of stages. A constant switches off a part of a leg or of the
-fusion. A part that is off by default is added by the request (``product.OPTIONS``).
+fusion. A part that is off by default is added by the request (``systems.OPTIONS``).
 """
 
 from __future__ import annotations
