@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
+
 import store
+from browser import chromium
 from figures import Bar, median, percentile
 from process import Worker, worker
 
@@ -61,8 +61,11 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     with (
         store.copied(home, home.parent) as copy,
         worker(copy, embedder) as running,
-        _browser() as driver,
+        chromium(1200, 900) as driver,
     ):
+        driver.set_script_timeout(_PATIENCE)
+        before = {"source": _FIRST_RECORDS}
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
         running.until_answering("/api/readiness")
         running.until_indexed()
         page = _log_in(driver, running)
@@ -85,26 +88,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         Bar("viewer: first records painted p50 ms", median(records), 300),
         Bar("viewer: key to painted results p50 ms", median(each_key), 100),
     ]
-
-
-@contextmanager
-def _browser() -> Iterator[Any]:
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not browser or not driver:
-        sys.exit("viewer needs a browser: install chromium and chromedriver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900"):
-        options.add_argument(f"--{argument}")
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        found.set_script_timeout(_PATIENCE)
-        found.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FIRST_RECORDS})
-        yield found
-    finally:
-        found.quit()
 
 
 def _log_in(driver: Any, running: Worker) -> str:
