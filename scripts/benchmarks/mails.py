@@ -17,7 +17,7 @@ sys.path.append(str(Path(__file__).parents[1] / "shared"))
 from figures import Bar, median
 from indexing import seconds_of, take
 from papers import docx, pdf
-from process import worker
+from process import one, worker
 
 from mem_search.embedders import open_embedder
 from mem_search.text import passages
@@ -41,13 +41,12 @@ def measure(home: Path, count: int, embedder: str) -> tuple[dict[str, Any], list
     bare = open_embedder(embedder, home / "models")
     chance = random.Random(_SEED)
     times, ratios, embedded = [], [], 0
-    with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
+    with worker(home, embedder, is_filled=False) as running:
         take(running, _folder(home / "warm", _WARM, chance), "mail")
         bare.embed(["warm up"])
         for turn in range(TURNS):
             folder = _folder(home / f"turn-{turn}", count // TURNS, chance)
-            before = _last_passage(home)
+            before = one(home, "select coalesce(max(id), 0) from passages")
             took, _ = take(running, folder, "mail")
             texts = _embedded(home, before)
             embedded += len(texts)
@@ -60,13 +59,6 @@ def measure(home: Path, count: int, embedder: str) -> tuple[dict[str, Any], list
         "time / bare embedding, median of turns": median(ratios),
     }
     return figures, [Bar("mails: time / bare embedding of their passages", median(ratios), 1.25)]
-
-
-def _last_passage(home: Path) -> int:
-    store = sqlite3.connect(home / "mem-search.db")
-    (last,) = store.execute("select coalesce(max(id), 0) from passages").fetchone()
-    store.close()
-    return int(last)
 
 
 def _embedded(home: Path, after: int) -> list[str]:

@@ -11,7 +11,7 @@ sys.path.append(str(Path(__file__).parents[1] / "shared"))
 
 import store
 from browser import chromium
-from figures import Bar, median, percentile
+from figures import Bar, median, percentile, spread
 from process import Worker, worker
 
 import questions
@@ -66,8 +66,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         driver.set_script_timeout(_PATIENCE)
         before = {"source": _FIRST_RECORDS}
         driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         page = _log_in(driver, running)
         opened = [_open(driver, page) for _ in range(_WARM + OPENED)][_WARM:]
         keys = [_typed(driver, text) for text in asked][_WARM:]
@@ -75,11 +73,9 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     each_key = [ms for times in keys for ms in times]
     last = [times[-1] for times in keys]
     figures = {
-        "first paint p50 ms": median(paints),
-        "first paint p95 ms": percentile(paints, 0.95),
+        **spread(paints, "first paint"),
         "first records painted p50 ms": median(records),
-        "key to painted results p50 ms": median(each_key),
-        "key to painted results p95 ms": percentile(each_key, 0.95),
+        **spread(each_key, "key to painted results"),
         "last key to painted results p50 ms": median(last),
         "keys": len(each_key),
     }
