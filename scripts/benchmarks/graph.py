@@ -142,7 +142,7 @@ async def _read_archive(home: Path) -> int:
             (folder / f"{number}.md").write_text(text, "utf-8")
     store, reader, preparing = await _opened(home)
     await store.part(ArchiveStore).put(Archive("papers", str(folder)))
-    job = ArchiveJob(store.part(ArchiveStore), store.ingest, reader)
+    job = ArchiveJob(store, reader)
     run = await job.run({"name": "papers"}, _silent)
     await preparing.close()
     await store.close()
