@@ -22,8 +22,7 @@ DOCUMENTATION = ROOT / "scripts" / "documentation"
 sys.path.insert(0, str(DOCUMENTATION))
 
 from blocks import filled  # noqa: E402
-from checkout import documents  # noqa: E402
-from modules import unknown_modules  # noqa: E402
+from checkout import documents, unknown_modules  # noqa: E402
 from pictures import wrong as wrong_pictures  # noqa: E402
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
@@ -68,6 +71,55 @@ def test_every_name_that_a_script_imports_exists() -> None:
         if name not in _names_in(module)
     ]
     assert missing == []
+
+
+def _bound(tree: ast.Module) -> dict[str, Any]:
+    """Local name → what a script has imported from us by it."""
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("mem_search"):
+            module = import_module(node.module or "")
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                has = hasattr(module, alias.name)
+                thing = getattr(module, alias.name) if has else import_module(name)
+                found[alias.asname or alias.name] = thing
+    return found
+
+
+def _misfit(call: ast.Call, bound: dict[str, Any]) -> str:
+    """Why a call does not fit the function or class of ours that it calls; empty where it does."""
+    match call.func:
+        case ast.Name(id=name):
+            called = bound.get(name)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if inspect.ismodule(
+            bound.get(name)
+        ):
+            called = getattr(bound[name], attribute, None)
+            if called is None:
+                return f"there is no {name}.{attribute}"
+        case _:
+            return ""
+    unpacked = any(isinstance(each, ast.Starred) for each in call.args)
+    if not callable(called) or unpacked or any(each.arg is None for each in call.keywords):
+        return ""
+    try:
+        signature = inspect.signature(called)
+        signature.bind(*call.args, **{str(each.arg): each.value for each in call.keywords})
+    except (TypeError, ValueError) as error:
+        return f"{ast.unparse(call.func)}: {error}"
+    return ""
+
+
+def test_every_call_of_a_script_fits_what_it_calls() -> None:
+    wrong = []
+    for file in sorted((ROOT / "scripts").rglob("*.py")):
+        tree = ast.parse(file.read_text("utf-8"))
+        bound = _bound(tree)
+        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        name = file.relative_to(ROOT)
+        wrong += [f"{name}:{call.lineno}: {why}" for call in calls if (why := _misfit(call, bound))]
+    assert wrong == []
 
 
 _KNOWN_FEATURES = {

@@ -24,8 +24,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     request: list[float] = []
     environ = dict(os.environ, MEM_SEARCH_HOME=str(home))
     with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         for turn in range(TURNS + 2):
             took = (
                 _run([*_command(), "unified", _QUERY], environ),

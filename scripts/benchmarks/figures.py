@@ -1,9 +1,13 @@
-"""Medians, percentiles and the table; pure except for printing."""
+"""Milliseconds, medians, percentiles and the table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,21 @@ def percentile(values: Sequence[float], share: float) -> float:
     low = int(place)
     high = min(low + 1, len(ordered) - 1)
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def spread(milliseconds: Sequence[float], of: str = "") -> dict[str, float]:
+    """The median and the 95th percentile, by name; ``of`` says of what."""
+    return {
+        f"{of} p50 ms".strip(): median(milliseconds),
+        f"{of} p95 ms".strip(): percentile(milliseconds, 0.95),
+    }
+
+
+def timed(call: Callable[[], T]) -> tuple[T, float]:
+    """What ``call`` gives, and the milliseconds that it takes."""
+    started = time.perf_counter()
+    result = call()
+    return result, (time.perf_counter() - started) * 1000
 
 
 def show(stage: str, figures: Mapping[str, object]) -> None:

@@ -32,8 +32,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     for sort, by_share in filed.items():
         variants |= {(sort, share): parameters for share, parameters in by_share.items()}
     with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         _in_turns(running, asked[:_WARM], dict(list(variants.items())[::4]))
         times = _in_turns(running, asked[_WARM:], variants)
     base = median(times[_UNFILTERED])

@@ -11,15 +11,14 @@ import os
 import sqlite3
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
 
+from figures import timed
 from process import free_port
 
 from mem_search.contracts import Embedder
@@ -33,8 +32,6 @@ from mem_search.storage.sql import records, statistics
 from mem_search.storage.sqlite import words as word_index
 from mem_search.storage.sqlite.connection import _PRAGMAS, SqliteConnection
 from mem_search.text import words
-
-T = TypeVar("T")
 
 PAGE = 20
 
@@ -92,13 +89,13 @@ class Floor:
 
     def measure(self, text: str) -> Parts:
         """Each part once, with the numbers that the product itself requests."""
-        vector, embed = _timed(lambda: self._embedder.embed([text]))
+        vector, embed = timed(lambda: self._embedder.embed([text]))
         query = words.any_of(words.read(text))
-        found, matching = _timed(lambda: word_index.scores(self._db, query) if query else None)
-        _, chroma = _timed(lambda: self._chroma.query(vector, self._wanted))
+        found, matching = timed(lambda: word_index.scores(self._db, query) if query else None)
+        _, chroma = timed(lambda: self._chroma.query(vector, self._wanted))
         best = found[0][(-found[1]).argsort()[:PAGE]].tolist() if found else []
         numbers = [self._owner(passage) for passage in best]
-        _, hydrate = _timed(lambda: records.fetch(self._db, numbers))
+        _, hydrate = timed(lambda: records.fetch(self._db, numbers))
         return Parts(embed, matching, chroma, hydrate)
 
     def _owner(self, passage: int) -> int:
@@ -110,9 +107,3 @@ class Floor:
     def close(self) -> None:
         self._chroma.close()
         self._db.close()
-
-
-def _timed(call: Callable[[], T]) -> tuple[T, float]:
-    started = time.perf_counter()
-    result = call()
-    return result, (time.perf_counter() - started) * 1000

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from figures import Bar, median, percentile
+from figures import Bar, median, spread, timed
 from process import worker
 
 from mem_search.features.archives.model import Archive
@@ -57,10 +57,7 @@ def measure(home: Path) -> tuple[dict[str, Any], list[Bar]]:
     seconds = asyncio.run(_unchanged(home / "archive"))
     figures = {
         "edges": RECORDS * LINKS,
-        **{
-            f"{path.format('REF')}, ms": {"p50": median(took), "p95": percentile(took, 0.95)}
-            for path, took in walks.items()
-        },
+        **{path.format("REF"): spread(took) for path, took in walks.items()},
         "MB more for all edges than for a tenth of them": grown,
         f"CPU seconds to read {FILES} unchanged files": seconds,
     }
@@ -93,15 +90,13 @@ def _walks(home: Path) -> dict[str, list[float]]:
     chance = random.Random(_SEED)
     took: dict[str, list[float]] = {path: [] for path in ROUTES}
     with worker(home, "hashing") as running:
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         for turn in range(WARM + WALKS):
             number = chance.randrange(1, RECORDS)
             for path in ROUTES:
-                started = time.perf_counter()
-                found = running.json("GET", path.format(f"report:{number}"))
+                asked = path.format(f"report:{number}")
+                found, ms = timed(lambda asked=asked: running.json("GET", asked))
                 if turn >= WARM:
-                    took[path].append((time.perf_counter() - started) * 1000)
+                    took[path].append(ms)
                 assert len(found.get("nodes", found.get("results"))) >= 100
     return took
 
@@ -147,7 +142,7 @@ async def _read_archive(home: Path) -> int:
             (folder / f"{number}.md").write_text(text, "utf-8")
     store, reader, preparing = await _opened(home)
     await store.part(ArchiveStore).put(Archive("papers", str(folder)))
-    job = ArchiveJob(store.part(ArchiveStore), store.ingest, reader)
+    job = ArchiveJob(store, reader)
     run = await job.run({"name": "papers"}, _silent)
     await preparing.close()
     await store.close()

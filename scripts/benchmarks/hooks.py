@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from figures import Bar, median, percentile
+from figures import Bar, median, percentile, spread
 from process import ps, worker
 
 TURNS: Final = 15
@@ -30,9 +30,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     figures: dict[str, Any] = {}
     bars: list[Bar] = []
     states: dict[str, list[tuple[float, float]]] = {"up": [], "down": [], "deaf": []}
-    with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
-        running.until_indexed()
+    with worker(home, embedder):
         turn(home)
         for _ in range(TURNS):
             states["up"] += turn(home)
@@ -44,8 +42,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     for state, times in states.items():
         wall, cpu = [each for each, _ in times], [each for _, each in times]
         figures[f"worker {state}"] = {
-            "wall ms p50": median(wall), "wall ms p95": percentile(wall, 0.95),
-            "CPU ms p50": median(cpu), "CPU ms p95": percentile(cpu, 0.95),
+            **spread(wall, "wall"), **spread(cpu, "CPU"),
             "wall ms by event, p50 and slowest": {
                 name: (median(wall[at :: len(EVENTS)]), max(wall[at :: len(EVENTS)]))
                 for at, name in enumerate(EVENTS)

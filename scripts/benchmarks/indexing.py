@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from itertools import islice
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import corpus
 from figures import Bar, median
-from process import Worker, worker
+from process import Worker, one, worker
 
 from mem_search.embedders import open_embedder
 from mem_search.records.registry import installed_kinds
@@ -30,8 +29,7 @@ def measure(
     size = count // TURNS
     product_rates: list[float] = []
     bare_rates: list[float] = []
-    with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
+    with worker(home, embedder, is_filled=False) as running:
         # Returns when all is indexed, so Chroma and the model are up from here on.
         take(running, _file(home, "warm", list(islice(items, _WARM))))
         bare.embed(["warm up"])
@@ -47,9 +45,10 @@ def measure(
             ]
             for step in steps if turn % 2 else reversed(steps):
                 step()
-        before = _vectors(home)
+        before = one(home, "select count(*) from vectors")
         again_seconds, again = take(running, file)
-        embedded_again = again["new"] + again["changed"] + abs(_vectors(home) - before)
+        more = one(home, "select count(*) from vectors") - before
+        embedded_again = again["new"] + again["changed"] + abs(more)
     ratios = [a / b for a, b in zip(product_rates, bare_rates, strict=True)]
     figures = {
         "records": size * TURNS,
@@ -67,20 +66,12 @@ def measure(
 
 def take(running: Worker, file: Path, source: str = "jsonl") -> tuple[float, dict[str, int]]:
     """Import a file or folder: seconds until it is all in the index, and how many records."""
-    store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
     running.reconnect()
     started = time.perf_counter()
-    job = running.json("POST", "/api/import", {"source": source, "path": str(file)})["job"]
-    while (state := running.json("GET", f"/api/jobs/{job}"))["state"] not in ("done", "failed"):
+    (place,) = running.imported(file, source)["locations"]
+    while one(running.home, "select exists (select 1 from outbox)"):
         time.sleep(0.05)
-    if state["state"] == "failed":
-        raise RuntimeError(state["message"])
-    while store.execute("select exists (select 1 from outbox)").fetchone()[0]:
-        time.sleep(0.05)
-    seconds = time.perf_counter() - started
-    store.close()
-    (place,) = state["result"]["locations"]
-    return seconds, place
+    return time.perf_counter() - started, place
 
 
 def seconds_of(embedder: Any, texts: list[str]) -> float:
@@ -98,13 +89,6 @@ def _embedded(items: list[dict[str, Any]]) -> list[str]:
             text = draft.text[each.start : each.end]
             texts += passages.embedded_texts(draft.title, text, each.above)
     return texts
-
-
-def _vectors(home: Path) -> int:
-    store = sqlite3.connect(home / "mem-search.db")
-    (count,) = store.execute("select count(*) from vectors").fetchone()
-    store.close()
-    return int(count)
 
 
 def _file(home: Path, name: str, items: list[dict[str, Any]]) -> Path:

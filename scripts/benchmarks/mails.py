@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import random
 import sqlite3
-import zipfile
-from collections.abc import Iterator
+import sys
+import textwrap
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
-from io import BytesIO
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
+
 from figures import Bar, median
 from indexing import seconds_of, take
-from process import worker
+from papers import docx, pdf
+from process import one, worker
 
 from mem_search.embedders import open_embedder
 from mem_search.text import passages
@@ -40,13 +41,12 @@ def measure(home: Path, count: int, embedder: str) -> tuple[dict[str, Any], list
     bare = open_embedder(embedder, home / "models")
     chance = random.Random(_SEED)
     times, ratios, embedded = [], [], 0
-    with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
+    with worker(home, embedder, is_filled=False) as running:
         take(running, _folder(home / "warm", _WARM, chance), "mail")
         bare.embed(["warm up"])
         for turn in range(TURNS):
             folder = _folder(home / f"turn-{turn}", count // TURNS, chance)
-            before = _last_passage(home)
+            before = one(home, "select coalesce(max(id), 0) from passages")
             took, _ = take(running, folder, "mail")
             texts = _embedded(home, before)
             embedded += len(texts)
@@ -59,13 +59,6 @@ def measure(home: Path, count: int, embedder: str) -> tuple[dict[str, Any], list
         "time / bare embedding, median of turns": median(ratios),
     }
     return figures, [Bar("mails: time / bare embedding of their passages", median(ratios), 1.25)]
-
-
-def _last_passage(home: Path) -> int:
-    store = sqlite3.connect(home / "mem-search.db")
-    (last,) = store.execute("select coalesce(max(id), 0) from passages").fetchone()
-    store.close()
-    return int(last)
 
 
 def _embedded(home: Path, after: int) -> list[str]:
@@ -101,9 +94,10 @@ def _folder(folder: Path, count: int, chance: random.Random) -> Path:
 
 def _attach(mail: EmailMessage, form: int, paragraphs: list[str]) -> None:
     if form == 0:
-        mail.add_attachment(_pdf(paragraphs), "application", "pdf", filename="letter.pdf")
+        lines = [line for text in paragraphs for line in textwrap.wrap(text, 80)]
+        mail.add_attachment(pdf(lines), "application", "pdf", filename="letter.pdf")
     elif form == 1:
-        mail.add_attachment(_docx(paragraphs), "application", "octet-stream", filename="plan.docx")
+        mail.add_attachment(docx(paragraphs), "application", "octet-stream", filename="plan.docx")
     elif form == 2:
         page = "".join(f"<p>{text}</p>" for text in paragraphs)
         html = f"<html><body><article>{page}</article></body></html>"
@@ -118,56 +112,3 @@ def _words(chance: random.Random, count: int) -> str:
 
 def _paragraph(chance: random.Random) -> str:
     return " ".join(f"{_words(chance, 11).capitalize()}." for _ in range(4))
-
-
-def _docx(paragraphs: list[str]) -> bytes:
-    """The least that a reader of DOCX takes for a document (ECMA-376)."""
-    types = (
-        '<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">'
-        '<Default Extension="rels" ContentType='
-        '"application/vnd.openxmlformats-package.relationships+xml"/>'
-        '<Override PartName="/word/document.xml" ContentType="application/'
-        'vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>'
-    )
-    links = (
-        '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
-        '<Relationship Id="r1" Target="word/document.xml" Type="http://schemas.openxmlformats.org'
-        '/officeDocument/2006/relationships/officeDocument"/></Relationships>'
-    )
-    body = "".join(f"<w:p><w:r><w:t>{text}</w:t></w:r></w:p>" for text in paragraphs)
-    space = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    document = f'<w:document xmlns:w="{space}"><w:body>{body}</w:body></w:document>'
-    data = BytesIO()
-    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as package:
-        for name, content in (
-            ("[Content_Types].xml", types), ("_rels/.rels", links), ("word/document.xml", document),
-        ):  # fmt: skip
-            package.writestr(name, f'<?xml version="1.0" encoding="UTF-8"?>{content}')
-    return data.getvalue()
-
-
-def _pdf(paragraphs: list[str]) -> bytes:
-    """One page with a line for each six words (ISO 32000-1)."""
-    lines = [line for text in paragraphs for line in _lines(text.split())]
-    shown = "".join(f"({line}) Tj T* " for line in lines)
-    content = f"BT /F1 9 Tf 11 TL 40 800 Td {shown}ET"
-    objects = [
-        "<</Type/Catalog/Pages 2 0 R>>",
-        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 5 0 R"
-        "/Resources<</Font<</F1 4 0 R>>>>>>",
-        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-        f"<</Length {len(content)}>>stream\n{content}\nendstream",
-    ]
-    data = bytearray(b"%PDF-1.4\n")
-    places = []
-    for number, each in enumerate(objects, 1):
-        places.append(len(data))
-        data += f"{number} 0 obj{each}endobj\n".encode()
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    end = f"xref\n0 6\n0000000000 65535 f \n{table}trailer<</Size 6/Root 1 0 R>>\nstartxref\n"
-    return bytes(data + f"{end}{len(data)}\n%%EOF\n".encode())
-
-
-def _lines(words: list[str]) -> Iterator[str]:
-    yield from (" ".join(words[a:b]) for a, b in pairwise([*range(0, len(words), 12), len(words)]))

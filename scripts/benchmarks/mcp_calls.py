@@ -8,12 +8,11 @@ import random
 import sqlite3
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
-from figures import Bar, median, percentile
-from process import Worker, ps, worker
+from figures import Bar, median, spread, timed
+from process import Worker, one, ps, worker
 
 import questions
 
@@ -39,8 +38,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     """Figures and bars for the store in ``home``."""
     asked = questions.draw(home, _WARM + QUESTIONS)
     with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         first = _first(running)
         for text in asked[:_WARM]:
             _plain(running, text)
@@ -50,14 +47,11 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         relays = [_relay(home) for _ in range(RELAYS)]
     ratio = median(new) / median(plain)
     figures = {
-        "HTTP search p50 ms": median(plain),
-        "HTTP search p95 ms": percentile(plain, 0.95),
-        "MCP search p50 ms, 2026-07-28": median(new),
-        "MCP search p95 ms, 2026-07-28": percentile(new, 0.95),
-        "MCP search p50 ms, 2025-11-25": median(old),
+        **spread(plain, "HTTP search"),
+        **spread(new, "MCP search, 2026-07-28,"),
+        "MCP search, 2025-11-25, p50 ms": median(old),
         "ratio of p50": ratio,
-        "MCP fetch p50 ms": median(fetched),
-        "MCP fetch p95 ms": percentile(fetched, 0.95),
+        **spread(fetched, "MCP fetch"),
         "first MCP call ms, loads the SDK": first,
         "relay: CPU s to initialize, median": median([cpu for cpu, _ in relays]),
         "relay: RSS MB": max(rss for _, rss in relays),
@@ -87,9 +81,7 @@ def _in_turns(running: Worker, asked: list[str]) -> tuple[list[float], list[floa
 
 
 def _plain(running: Worker, text: str) -> float:
-    started = time.perf_counter()
-    running.get(_ROUTE, query=text, limit=_LIMIT, format="json")
-    return (time.perf_counter() - started) * 1000
+    return timed(lambda: running.get(_ROUTE, query=text, limit=_LIMIT, format="json"))[1]
 
 
 def search(running: Worker, text: str, *, modern: bool) -> float:
@@ -102,9 +94,7 @@ def _fetch(running: Worker, ref: str) -> float:
 
 
 def _timed(running: Worker, name: str, arguments: dict[str, str], *, modern: bool) -> float:
-    started = time.perf_counter()
-    answer = _called(running, name, arguments, modern=modern)
-    took = (time.perf_counter() - started) * 1000
+    answer, took = timed(lambda: _called(running, name, arguments, modern=modern))
     if answer["result"]["isError"]:
         raise ConnectionError(answer["result"]["content"][0]["text"])
     return took
@@ -126,15 +116,13 @@ def _called(running: Worker, name: str, arguments: dict[str, str], *, modern: bo
 
 def _first(running: Worker) -> float:
     """The very first call: it waits until the SDK is loaded."""
-    started = time.perf_counter()
-    _called(running, "fetch", {"id": "note:0"}, modern=True)
-    return (time.perf_counter() - started) * 1000
+    return timed(lambda: _called(running, "fetch", {"id": "note:0"}, modern=True))[1]
 
 
 def _numbers(home: Path) -> list[str]:
     chance = random.Random(11)
+    most = one(home, "select max(id) from records")
     store = sqlite3.connect(home / "mem-search.db")
-    (most,) = store.execute("select max(id) from records").fetchone()
     rows = [
         store.execute(
             "select kind || ':' || id from records where id >= ? order by id limit 1",

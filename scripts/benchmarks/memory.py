@@ -29,8 +29,7 @@ def measure(
     file = home / "corpus.jsonl"
     corpus.write(file, corpus.records(count, source))
     samples: list[tuple[float, dict[str, float]]] = []
-    with worker(home, embedder) as running:
-        running.until_answering("/api/readiness")
+    with worker(home, embedder, is_filled=False) as running:
         pids = running.pids()
         while "chroma" not in pids:
             time.sleep(_EVERY)

@@ -6,11 +6,12 @@ import http.client
 import json
 import os
 import socket
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,7 +74,20 @@ class Worker:
             else:
                 return time.perf_counter() - self.spawned
 
-    def until_indexed(self) -> float:
+    def imported(self, path: Path, source: str = "jsonl", every: float = 0.05) -> Any:
+        """What became of an import of ``path``, looked at ``every`` so many seconds.
+
+        Raises RuntimeError where it failed.
+        """
+        job = self.json("POST", "/api/import", {"source": source, "path": str(path)})["job"]
+        while (state := self.json("GET", f"/api/jobs/{job}"))["state"] in ("queued", "running"):
+            time.sleep(every)
+        if state["state"] != "done":
+            said = f"{state['state']}, {state['message']}"
+            raise RuntimeError(f"{path} was not imported: {said}")
+        return state["result"]
+
+    def until_indexed(self, patience: float = _PATIENCE, every: float = 0.02) -> float:
         """Seconds from spawning until the vector index serves a store that is not empty."""
         asked = time.perf_counter()
         while True:
@@ -83,8 +97,8 @@ class Worker:
             # A small store is scanned exactly, but degraded as long as the index is away.
             if search["coverage"] == 1 and vector["state"] == "ok":
                 return time.perf_counter() - self.spawned
-            self._give_up_late(asked)
-            time.sleep(0.02)
+            self._give_up_late(asked, patience)
+            time.sleep(every)
 
     def until_idle(self) -> None:
         """Wait until nothing runs in the background: a store opened for the first time is looked
@@ -110,12 +124,12 @@ class Worker:
             self.process.kill()
             self.process.wait()
 
-    def _give_up_late(self, since: float) -> None:
+    def _give_up_late(self, since: float, patience: float = _PATIENCE) -> None:
         if self.process.poll() is not None:
             sys.exit(f"the worker ended; see {self.home}/logs")
-        if time.perf_counter() - since > _PATIENCE:
+        if time.perf_counter() - since > patience:
             self.stop()
-            sys.exit(f"the worker did not get ready in {_PATIENCE:g} s; see {self.home}/logs")
+            sys.exit(f"the worker did not get ready in {patience:g} s; see {self.home}/logs")
 
     def _ask(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> bytes:
         self._connection.request(method, target, body, headers)
@@ -128,9 +142,26 @@ class Worker:
 
 @contextmanager
 def worker(
+    home: Path,
+    embedder: str = "bundled",
+    source: Path | None = None,
+    store: str = "",
+    *,
+    is_filled: bool = True,
+) -> Iterator[Worker]:
+    """A worker of ``home`` that is ready; of a store that ``is_filled`` the index is, too."""
+    with spawned(home, embedder, source, store) as running:
+        running.until_answering("/api/readiness")
+        if is_filled:
+            running.until_indexed()
+        yield running
+
+
+@contextmanager
+def spawned(
     home: Path, embedder: str = "bundled", source: Path | None = None, store: str = ""
 ) -> Iterator[Worker]:
-    """A worker of ``home`` on a free port; leaving the block stops it.
+    """A worker of ``home`` on a free port, from its first moment; leaving the block stops it.
 
     ``source`` is the folder of other sources to run, with the installed packages; ``store`` is the
     address of a PostgreSQL server that has the records, instead of the home.
@@ -157,6 +188,13 @@ def worker(
         yield running
     finally:
         running.stop()
+
+
+def one(home: Path, statement: str) -> int:
+    """The number that ``statement`` gives of the store in ``home``."""
+    with closing(sqlite3.connect(home / "mem-search.db")) as store:
+        (found,) = store.execute(statement).fetchone()
+    return int(found)
 
 
 def free_port() -> int:

@@ -6,11 +6,11 @@ import json
 import random
 import re
 import sqlite3
-import time
 from pathlib import Path
 
+from figures import timed
 from floor import PAGE
-from process import Worker
+from process import Worker, one
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]{2,20}")
 
@@ -22,8 +22,8 @@ def draw(home: Path, count: int, seed: int = 7) -> list[str]:
     more often on the results of the latter.
     """
     chance = random.Random(seed)
+    most = one(home, "select max(id) from records")
     store = sqlite3.connect(home / "mem-search.db")
-    (most,) = store.execute("select max(id) from records").fetchone()
     found: dict[str, None] = {}
     while len(found) < count:
         row = store.execute(
@@ -62,9 +62,7 @@ def _part_of_title(chance: random.Random, title: str, _body: str) -> list[str]:
 
 def ask(running: Worker, text: str, **filters: object) -> float:
     """Milliseconds of one unified search as a client sees it."""
-    started = time.perf_counter()
-    running.get("/api/search/unified", query=text, limit=PAGE, **filters)
-    return (time.perf_counter() - started) * 1000
+    return timed(lambda: running.get("/api/search/unified", query=text, limit=PAGE, **filters))[1]
 
 
 def moved(running: Worker, text: str) -> bool:

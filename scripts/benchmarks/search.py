@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import store
-from figures import Bar, median, percentile
+from figures import Bar, median, spread
 from floor import Floor, Parts, chroma
 from process import Worker, worker
 
@@ -26,8 +26,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         chroma(copy / "chroma" / "data") as port,
         worker(home, embedder) as running,
     ):
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         floor = Floor(home, embedder, port)
         try:
             for text in asked[:_WARM]:
@@ -40,10 +38,8 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     bare = [each.floor for each in parts]
     ratio = _ratio(product, bare)
     figures = {
-        "product p50 ms": median(product),
-        "product p95 ms": percentile(product, 0.95),
-        "floor p50 ms": median(bare),
-        "floor p95 ms": percentile(bare, 0.95),
+        **spread(product, "product"),
+        **spread(bare, "floor"),
         "ratio of p50": ratio,
         "median of ratios": median([a / b for a, b in zip(product, bare, strict=True)]),
         "parts p50 ms": {

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from figures import Bar, median
-from process import worker
+from process import spawned
 
 SPAWNS = 5
 
@@ -17,7 +17,7 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     search: list[float] = []
     indexed: list[float] = []
     for spawn in range(SPAWNS):
-        with worker(home, embedder) as running:
+        with spawned(home, embedder) as running:
             health.append(running.until_answering())
             search.append(
                 running.until_answering("/api/search/unified", query=f"first question {spawn}")

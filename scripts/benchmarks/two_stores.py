@@ -23,7 +23,7 @@ import psycopg
 import real_vectors
 import recall
 import store
-from figures import Bar, median, percentile
+from figures import Bar, median, percentile, spread
 from process import Worker, cpu_seconds, ps, worker
 
 import questions
@@ -75,12 +75,10 @@ def measure(
         ):
             both = {"SQLite": here, "PostgreSQL": other}
             for running in both.values():
-                running.until_answering("/api/readiness")
-                running.until_indexed()
                 running.until_idle()
             times, costs = _searched(both, asked, address)
             rates = _imported(both, where)
-        figures["search"] = {name: _described(each) | costs[name] for name, each in times.items()}
+        figures["search"] = {name: spread(each) | costs[name] for name, each in times.items()}
         figures["imported records/s"] = {name: median(each) for name, each in rates.items()}
         ratio = median([b / a for a, b in zip(*rates.values(), strict=True)])
         figures["imports, PostgreSQL / SQLite"] = ratio
@@ -120,12 +118,13 @@ def _until_indexed(there: Path, embedder: str, address: str, passages: int) -> f
         "select count(*) from pg_index join pg_class c on c.oid = indexrelid"
         " join pg_am a on a.oid = c.relam where amname = 'hnsw' and indisvalid"
     )
-    with worker(there, embedder, store=address) as running:
-        running.until_answering("/api/readiness")
+    with (
+        worker(there, embedder, store=address, is_filled=False),
         # Each look is a transaction of its own: an open one would hold up the index.
-        with psycopg.connect(address, autocommit=True) as asking:
-            while passages >= MIN_INDEXED and not asking.execute(query).fetchone()[0]:
-                time.sleep(0.5)
+        psycopg.connect(address, autocommit=True) as asking,
+    ):
+        while passages >= MIN_INDEXED and not asking.execute(query).fetchone()[0]:
+            time.sleep(0.5)
     return time.perf_counter() - began
 
 
@@ -200,12 +199,7 @@ def _imported(both: dict[str, Worker], where: Path) -> dict[str, list[float]]:
             running = both[name]
             running.reconnect()
             began = time.perf_counter()
-            asked = {"source": "jsonl", "path": str(file)}
-            job = running.json("POST", "/api/import", asked)["job"]
-            while (state := running.json("GET", f"/api/jobs/{job}"))["state"] != "done":
-                if state["state"] == "failed":
-                    raise RuntimeError(state["message"])
-                time.sleep(0.02)
+            running.imported(file, every=0.02)
             rates[name].append(IMPORTED / (time.perf_counter() - began))
             running.until_indexed()
     return rates
@@ -223,7 +217,6 @@ def _together(
                 own = stack.enter_context(_home_of(home, where))
                 team.append(stack.enter_context(worker(own, embedder, store=address)))
             for running in team:
-                running.until_answering("/api/readiness")
                 running.until_idle()
                 for text in asked[:_WARM]:
                     questions.ask(running, text)
@@ -260,7 +253,3 @@ def _busy() -> float:
     """Seconds of all processors of the machine that were not idle."""
     values = [int(value) for value in Path("/proc/stat").read_text().split("\n")[0].split()[1:]]
     return (sum(values[:8]) - values[3] - values[4]) / 100
-
-
-def _described(times: list[float]) -> dict[str, float]:
-    return {"p50 ms": median(times), "p95 ms": percentile(times, 0.95)}

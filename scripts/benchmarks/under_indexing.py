@@ -7,14 +7,13 @@ passages still waited for the model count.
 
 from __future__ import annotations
 
-import sqlite3
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
 import corpus
-from figures import Bar, median, percentile
-from process import Worker, worker
+from figures import Bar, median, percentile, spread
+from process import Worker, one, worker
 
 import questions
 
@@ -22,6 +21,8 @@ QUESTIONS = 200
 IMPORTED = 6_000
 """Records; the model reads on when all are stored, long enough for the questions."""
 
+_WAITING = "select exists (select 1 from outbox where step = 'embed')"
+_EMBEDDED = "select count(*) from vectors"
 _WARM = 40
 _SEED = 2
 """Other made-up records than any store holds."""
@@ -38,19 +39,18 @@ def measure(
     file = home / "more.jsonl"
     corpus.write(file, islice(corpus.made_up(seed=_SEED), IMPORTED))
     with worker(home, embedder, source) as running:
-        running.until_answering("/api/readiness")
-        running.until_indexed()
         for text in asked[:_WARM]:
             questions.ask(running, text)
         idle = [questions.ask(running, text) for text in asked[_WARM:]]
         phases, embedded = _while_importing(running, file, asked[_WARM:])
-    figures: dict[str, Any] = {"idle": _described(idle)}
+    figures: dict[str, Any] = {"idle": spread(idle)}
     bars: list[Bar] = []
     for phase, times in phases.items():
         if not times:
             raise RuntimeError(f"no question was asked while {phase}: it was over too soon")
         ratio = percentile(times, 0.95) / percentile(idle, 0.95)
-        figures[f"while {phase}"] = _described(times) | {
+        figures[f"while {phase}"] = spread(times) | {
+            "questions": len(times),
             "ratio of p50": median(times) / median(idle),
             "ratio of p95": ratio,
         }
@@ -58,22 +58,14 @@ def measure(
     return figures | {"passages embedded meanwhile": embedded}, bars
 
 
-def _described(times: list[float]) -> dict[str, Any]:
-    return {
-        "questions": len(times),
-        "p50 ms": median(times),
-        "p95 ms": percentile(times, 0.95),
-    }
-
-
 def _while_importing(
     running: Worker, file: Path, asked: list[str]
 ) -> tuple[dict[str, list[float]], int]:
     """Milliseconds while the import stores, and while only the model works; embedded passages."""
-    store = sqlite3.connect(running.home / "mem-search.db", isolation_level=None)
-    before = _embedded(store)
+    home = running.home
+    before = one(home, _EMBEDDED)
     job = running.json("POST", "/api/import", {"source": "jsonl", "path": str(file)})["job"]
-    while not _waiting(store):
+    while not one(home, _WAITING):
         _state(running, job)
     storing: list[float] = []
     embedding: list[float] = []
@@ -82,14 +74,12 @@ def _while_importing(
         # Trailing spaces are read by no model, but make it another question.
         text = asked[turn % len(asked)] + " " * (1 + turn // len(asked))
         ms = questions.ask(running, text)
-        if not _waiting(store):
+        if not one(home, _WAITING):
             break
         (storing if is_storing else embedding).append(ms)
         if len(embedding) == len(asked):
             break
-    embedded = _embedded(store) - before
-    store.close()
-    return {"storing": storing, "embedding": embedding}, embedded
+    return {"storing": storing, "embedding": embedding}, one(home, _EMBEDDED) - before
 
 
 def _state(running: Worker, job: str) -> str:
@@ -97,13 +87,3 @@ def _state(running: Worker, job: str) -> str:
     if state["state"] == "failed":
         raise RuntimeError(state["message"])
     return str(state["state"])
-
-
-def _waiting(store: sqlite3.Connection) -> bool:
-    statement = "select exists (select 1 from outbox where step = 'embed')"
-    return bool(store.execute(statement).fetchone()[0])
-
-
-def _embedded(store: sqlite3.Connection) -> int:
-    (vectors,) = store.execute("select count(*) from vectors").fetchone()
-    return int(vectors)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,8 @@ import hooks
 import mcp_calls
 import store
 import under_indexing
-from figures import Bar, median, percentile
-from process import Worker, cpu_seconds, megabytes, worker
+from figures import Bar, median, percentile, timed
+from process import Worker, cpu_seconds, megabytes, spawned, worker
 
 import questions
 
@@ -81,9 +82,6 @@ def measure(
             worker(homes["before"], source=before) as old,
             worker(homes["now"]) as new,
         ):
-            for each in (old, new):
-                each.until_answering("/api/readiness")
-                each.until_indexed()
             asked = questions.draw(new.home, _WARM + QUESTIONS)
             for name, request in REQUESTS.items():
                 spent = [cpu_seconds(each.process.pid) for each in (old, new)]
@@ -128,11 +126,11 @@ def _filled(home: Path, source: Path | None, records: Path, count: int) -> float
     """Records a second that a worker took to fill the home, now or in an earlier run."""
     known = home / "filled.json"
     if not known.exists():
-        with worker(home, source=source) as running:
-            running.until_answering("/api/readiness")
+        with worker(home, source=source, is_filled=False) as running:
             running.until_answering("/api/search/unified", query="loads the model")
             started = time.perf_counter()
-            _fill(running, records)
+            running.imported(records, every=0.5)
+            running.until_indexed(_PATIENCE, every=0.5)
             rate = count / (time.perf_counter() - started)
         known.write_text(json.dumps(rate), "utf-8")
     return float(json.loads(known.read_text("utf-8")))
@@ -143,7 +141,7 @@ def _starts(homes: Mapping[str, Path], sources: Mapping[str, Path | None]) -> Bo
     seconds: dict[str, list[float]] = {name: [] for name in homes}
     for spawn in range(SPAWNS):
         for name in sorted(homes, reverse=bool(spawn % 2)):
-            with worker(homes[name], source=sources[name]) as running:
+            with spawned(homes[name], source=sources[name]) as running:
                 text = f"first question {spawn}"
                 seconds[name].append(running.until_answering("/api/search/unified", query=text))
     return {name: median(each) for name, each in seconds.items()}
@@ -159,9 +157,7 @@ def _hooks(
         }
         with ExitStack() as running:
             for name, copy in copies.items():
-                started = running.enter_context(worker(copy, source=sources[name]))
-                started.until_answering("/api/readiness")
-                started.until_indexed()
+                running.enter_context(worker(copy, source=sources[name]))
             up = _hooked(copies, sources)
         both = {"worker up": up, "worker down": _hooked(copies, sources)}
     return {f"{state}, {name}": figure for state, of in both.items() for name, figure in of.items()}
@@ -201,26 +197,6 @@ def _beside_imports(
     }
 
 
-def _fill(running: Worker, records: Path) -> None:
-    body = {"source": "jsonl", "path": str(records)}
-    path = f"/api/jobs/{running.json('POST', '/api/import', body)['job']}"
-    deadline = time.perf_counter() + _PATIENCE
-    job = running.json("GET", path)
-    while job["state"] in ("queued", "running") or not _is_indexed(running):
-        if time.perf_counter() > deadline:
-            sys.exit(f"versus: the store is not filled; see {running.home}/logs")
-        time.sleep(0.5)
-        job = running.json("GET", path)
-    if job["state"] != "done":
-        sys.exit(f"versus: the import ended as {job['state']}; see {running.home}/logs")
-
-
-def _is_indexed(running: Worker) -> bool:
-    reply = running.json("GET", "/api/search", query="index ready", format="json")["search"]
-    legs = {leg["name"]: leg["state"] for leg in reply["legs"]}
-    return bool(reply["coverage"] == 1 and legs["vector"] == "ok")
-
-
 def _in_turns(
     old: Worker, new: Worker, request: Callable[[Worker, str], object], asked: list[str]
 ) -> list[tuple[float, float]]:
@@ -229,8 +205,6 @@ def _in_turns(
     for turn, text in enumerate(asked):
         took = {}
         for running in (old, new) if turn % 2 else (new, old):
-            started = time.perf_counter()
-            request(running, text)
-            took[running.port] = (time.perf_counter() - started) * 1000
+            _, took[running.port] = timed(partial(request, running, text))
         times.append((took[old.port], took[new.port]))
     return times[_WARM:]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
+
 import store
-from figures import Bar, median, percentile
+from browser import chromium
+from figures import Bar, median, percentile, spread
 from process import Worker, worker
 
 import questions
@@ -61,10 +61,11 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     with (
         store.copied(home, home.parent) as copy,
         worker(copy, embedder) as running,
-        _browser() as driver,
+        chromium(1200, 900) as driver,
     ):
-        running.until_answering("/api/readiness")
-        running.until_indexed()
+        driver.set_script_timeout(_PATIENCE)
+        before = {"source": _FIRST_RECORDS}
+        driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", before)
         page = _log_in(driver, running)
         opened = [_open(driver, page) for _ in range(_WARM + OPENED)][_WARM:]
         keys = [_typed(driver, text) for text in asked][_WARM:]
@@ -72,11 +73,9 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
     each_key = [ms for times in keys for ms in times]
     last = [times[-1] for times in keys]
     figures = {
-        "first paint p50 ms": median(paints),
-        "first paint p95 ms": percentile(paints, 0.95),
+        **spread(paints, "first paint"),
         "first records painted p50 ms": median(records),
-        "key to painted results p50 ms": median(each_key),
-        "key to painted results p95 ms": percentile(each_key, 0.95),
+        **spread(each_key, "key to painted results"),
         "last key to painted results p50 ms": median(last),
         "keys": len(each_key),
     }
@@ -85,26 +84,6 @@ def measure(home: Path, embedder: str) -> tuple[dict[str, Any], list[Bar]]:
         Bar("viewer: first records painted p50 ms", median(records), 300),
         Bar("viewer: key to painted results p50 ms", median(each_key), 100),
     ]
-
-
-@contextmanager
-def _browser() -> Iterator[Any]:
-    browser, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not browser or not driver:
-        sys.exit("viewer needs a browser: install chromium and chromedriver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in ("headless=new", "no-sandbox", "disable-dev-shm-usage", "window-size=1200,900"):
-        options.add_argument(f"--{argument}")
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        found.set_script_timeout(_PATIENCE)
-        found.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": _FIRST_RECORDS})
-        yield found
-    finally:
-        found.quit()
 
 
 def _log_in(driver: Any, running: Worker) -> str:

@@ -20,9 +20,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 from blocks import BLOCKS, filled, has_blocks
-from checkout import ROOT, documents
+from checkout import ROOT, documents, unknown_modules
 from messages import table as table_of_messages
-from modules import unknown_modules
 from story import written as written_stories
 from website import build as build_site
 

@@ -11,11 +11,16 @@ import json
 import os
 import sqlite3
 import subprocess
+import sys
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
+
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
+
+from papers import pdf
 
 _WRITTEN: Final = 1781258400
 """12 June 2026, 10:00 UTC: when every file was changed last."""
@@ -85,10 +90,10 @@ def move_in(home: Path) -> None:
         _write(home / "notes" / name, f"---\ndate: {day}\n---\n{text}\n")
     for number, letter in enumerate(_MAIL):
         _write(home / "Mail" / f"{number}.eml", _letter(*letter))
-    _pdf(home / "Documents" / "invoice.pdf", [
+    _write(home / "Documents" / "invoice.pdf", pdf([
         "Marek Heating Ltd", "Invoice", "Invoice number: 2026-114", "Invoice date: 2026-06-12",
         "Repair of a radiator", "Total: EUR 184.00", "Due date: 2026-07-12",
-    ])  # fmt: skip
+    ]))  # fmt: skip
     _write(
         home / "bookmarks.html",
         "<!DOCTYPE NETSCAPE-Bookmark-file-1>\n<TITLE>Bookmarks</TITLE>\n<DL><p>\n"
@@ -99,8 +104,8 @@ def move_in(home: Path) -> None:
 
 def bring_more(home: Path) -> None:
     """Write what the other documents name: exports, an archive, a store of claude-mem."""
-    _pdf(home / "letter.pdf", ["Dear Ada, the lamps arrive on Monday."])
-    _pdf(home / "Documents" / "letter.pdf", ["Dear Ada, the lamps arrive on Tuesday."])
+    _write(home / "letter.pdf", pdf(["Dear Ada, the lamps arrive on Monday."]))
+    _write(home / "Documents" / "letter.pdf", pdf(["Dear Ada, the lamps arrive on Tuesday."]))
     _write(home / "letter.txt", "Dear Ada, the tax is due in July.\n")
     letters = [_letter(*each).replace("@mail>", "@box>") for each in _MAIL]
     boxed = "".join(f"From ada@example.org Tue Jun  2 10:00:00 2026\n{each}\n" for each in letters)
@@ -136,9 +141,9 @@ def bring_more(home: Path) -> None:
     _claude_mem(home / ".claude-mem" / "claude-mem.db")
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, "utf-8")
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
     os.utime(path, (_WRITTEN, _WRITTEN))
 
 
@@ -197,27 +202,6 @@ def _letter(name: str, answers: str, day: str, sender: str, subject: str, text: 
         f"From: {sender}\nTo: Ada <ada@example.org>\nSubject: {subject}\nMessage-ID: <{name}>\n"
         f"{reply}Date: {date} {month} {day[:4]} 10:00:00 +0000\n\n{text}\n"
     )
-
-
-def _pdf(path: Path, lines: list[str]) -> None:
-    """A PDF of one page with ``lines``; readers find its objects without a table of them."""
-    shown = " ".join(f"({line}) Tj T*" for line in lines)
-    stream = f"BT /F1 12 Tf 14 TL 72 720 Td {shown} ET"
-    objects = (
-        "<</Type/Catalog/Pages 2 0 R>>",
-        "<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R"
-        "/Resources<</Font<</F1 5 0 R>>>>>>",
-        f"<</Length {len(stream)}>>stream\n{stream}\nendstream",
-        "<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
-    )
-    text, places = "%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
-        places.append(len(text))
-        text += f"{number} 0 obj{each}endobj\n"
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    end = f"trailer<</Size {len(objects) + 1}/Root 1 0 R>>\nstartxref\n{len(text)}\n%%EOF\n"
-    _write(path, f"{text}xref\n0 {len(objects) + 1}\n0000000000 65535 f \n{table}{end}")
 
 
 def _codex(folder: Path) -> None:

@@ -12,19 +12,19 @@ import hashlib
 import html
 import os
 import re
-import shutil
 import struct
 import sys
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
 
+from browser import chromium
 from checkout import ROOT
 from examples import Shell, examples
 from person import move_in
@@ -122,7 +122,10 @@ def _viewer_digest() -> str:
 def make() -> None:
     """Write both pictures. Ends the program where a part is missing."""
     FOLDER.mkdir(exist_ok=True)
-    with TemporaryDirectory() as folder, browser() as driver:
+    looks = ("hide-scrollbars", "lang=en")
+    with TemporaryDirectory() as folder, chromium(_WIDTH, _HEIGHT, *looks) as driver:
+        light = {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", light)
         home = Path(folder) / "me"
         move_in(home)
         with Shell(home, os.environ, colours=True) as shell:
@@ -145,30 +148,6 @@ def _painted(shell: Shell, command: str) -> str:
     if code:
         sys.exit(f"{command} ends with {code}:\n{raw}")
     return _LINK.sub("", raw).strip("\n")
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    """A headless Chromium that prefers light."""
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not program or not driver:
-        sys.exit("the pictures need a browser: install chromium and chromedriver")
-    from selenium import webdriver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = program
-    for argument in (
-        "headless=new", "no-sandbox", "disable-dev-shm-usage", "hide-scrollbars", "lang=en",
-        f"window-size={_WIDTH},{_HEIGHT}",
-    ):  # fmt: skip
-        options.add_argument(f"--{argument}")
-    found = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        light = {"features": [{"name": "prefers-color-scheme", "value": "light"}]}
-        found.execute_cdp_cmd("Emulation.setEmulatedMedia", light)
-        yield found
-    finally:
-        found.quit()
 
 
 def _terminal(driver: Any, folder: Path, shown: list[tuple[str, str]]) -> bytes:

@@ -1,7 +1,7 @@
 """Measure what a part of the ranking is worth: leave one out.
 
 A stage is left out of the list of stages. A constant switches off a part of a leg or of the
-fusion. A part that is off by default is added by the request (``product.OPTIONS``).
+fusion. A part that is off by default is added by the request (``systems.OPTIONS``).
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from entries import ALL
 from systems import System
 
 from mem_search.errors import InputError
@@ -26,7 +25,7 @@ CONSTANTS: dict[str, tuple[ModuleType, str, Any]] = {
     "rank-bonus": (scoring, "RANK_BONUS", 0.0),
     "code-weight": (scoring, "CODE_DENSE", 1.0),
     "depth-200": (pipeline, "DEPTH", 100),
-    "fewer-entries": (vector_leg, "SPARE", ALL),
+    "fewer-entries": (vector_leg, "SPARE", 1e9),
 }
 """Part of a leg or of the fusion → (module, constant, value that switches it off)."""
 

@@ -9,15 +9,11 @@ bins: M. P. Naeini et al., AAAI 2015).
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 import sys
-import tempfile
 import tomllib
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -26,18 +22,16 @@ import dataset
 import documents
 import fit
 import numpy as np
-from data_folder import SHARED, add_data
-from indexed import indexed
 from main import load
 from report import Observed
+from stores import folder, opened, options, write_json
 
 import questions
 from mem_search.model import Location, Mode, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.relevance import CERTAINTY
-from mem_search.settings import Settings
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 UNANSWERABLE: Final = Path(__file__).parent / "unanswerable.toml"
 _SEED: Final = 5
@@ -89,30 +83,16 @@ async def ask(
     return found
 
 
-@asynccontextmanager
-async def opened(
-    home: Path, fill: Any, embedder: str = "bundled", observed: Observed | None = None
-) -> AsyncIterator[Runtime]:
-    """The store in ``home``, filled by ``fill`` unless it is there."""
-    is_new = not home.exists()  # noqa: ASYNC240 - nothing else runs
-    settings = Settings(home=home, embedder=embedder, follow=0)
-    stages = observed.stages(STAGES) if observed else STAGES
-    async with open_runtime(settings, stages=stages) as runtime:
-        if is_new:
-            await fill(runtime)
-        await indexed(runtime)
-        yield runtime
-
-
 async def all_asked(data: Path, homes: Path, mode: Mode, embedder: str) -> list[Asked]:
     """The questions of all four stores."""
-    with UNANSWERABLE.open("rb") as file:
-        without = {store: each["questions"] for store, each in tomllib.load(file).items()}
+    asked_of = tomllib.loads(UNANSWERABLE.read_text("utf-8"))
+    without = {store: each["questions"] for store, each in asked_of.items()}
     found: list[Asked] = []
 
     async def one(store: str, fill: Any, answered: Sequence[tuple[str, Any]]) -> None:
         observed = Observed()
-        async with opened(homes / store, fill, embedder, observed) as runtime:
+        stages = observed.stages(STAGES)
+        async with opened(homes / store, embedder, fill=fill, stages=stages) as runtime:
             none = [(text, None) for text in without[store]]
             found.extend(await ask(runtime, observed, store, none, False, mode))
             found.extend(await ask(runtime, observed, store, answered, True, mode))
@@ -194,18 +174,16 @@ def report(asked: Sequence[Asked]) -> Mapping[str, dict[str, float]]:
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate answerable", description=__doc__)
-    add_data(parser, SHARED, "with claude-mem, transcripts and retrieval")
-    parser.add_argument("--homes", type=Path, help="keep the stores here and reuse them")
+    parser = options(
+        "answerable", __doc__, "homes", "embedder", "json",
+        data="with claude-mem, transcripts and retrieval",
+    )  # fmt: skip
     parser.add_argument("--mode", default="hybrid", choices=("hybrid", "keyword", "vector"))
-    parser.add_argument("--embedder", default="bundled")
     parser.add_argument(
         "--fit", action="store_true", help="show the constants that a fit on these questions gives"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="with every question")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        homes = args.homes or Path(temporary)
+    with folder(args.homes) as homes:
         asked = await all_asked(args.data, homes, args.mode, args.embedder)
     for each in asked:
         if each.said_answered != each.has_answer and not each.held_out:
@@ -217,10 +195,8 @@ async def main() -> int:
         fit.show(
             [(each.features, each.has_answer, each.held_out) for each in asked if each.features]
         )
-    if args.json:
-        every = [asdict(replace(each, features=None)) for each in asked]
-        whole = {"figures": table, "asked": every}
-        args.json.write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
+    every = [asdict(replace(each, features=None)) for each in asked]
+    write_json(args.json, {"figures": table, "asked": every})
     return 0
 
 

@@ -7,25 +7,22 @@ has what the question excludes. Every second question of a class is held out.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import re
 import sys
-import tempfile
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import documents
 import household
-from answerable import opened
-from data_folder import SHARED, add_data
-from graph import load as load_tracker
+from stores import folder, import_lines, opened, options, write_json
 from times import days_of
 
 import questions
@@ -87,8 +84,7 @@ class Answered:
 
 def read(path: Path = QUESTIONS) -> tuple[list[Question], list[dict[str, Any]]]:
     """The questions of a file, and the records of its workshop."""
-    with path.open("rb") as file:
-        whole = tomllib.load(file)
+    whole = tomllib.loads(path.read_text("utf-8"))
     asked, records = whole.pop("asked"), whole.pop("record")
     found = []
     for sort, each in whole.items():
@@ -172,6 +168,31 @@ def commits(data: Path) -> Iterator[dict[str, Any]]:
             }
 
 
+def tracker(folder: Path) -> Iterator[dict[str, Any]]:
+    """The issues and commits of a coding agent's tracker, with its edges as their links."""
+    found = {
+        line["id"]: line
+        for name in ("issues.jsonl", "corpus.jsonl")
+        for line in map(json.loads, (folder / name).read_text("utf-8").splitlines())
+    }
+    links: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in (folder / "edges.tsv").read_text("utf-8").splitlines()[1:]:
+        start, end, relation = row.split("\t")
+        if end in found:
+            links[start].append({"to": end, "relation": relation})
+    for name, line in found.items():
+        yield {
+            "kind": "observation",
+            "source_id": name,
+            "title": line.get("title") or "",
+            "text": line["text"],
+            "created_at": line.get("date"),
+            "project": "tracker",
+            "links": links[name],
+            "metadata": {"files_modified": (line.get("meta") or {}).get("files") or []},
+        }
+
+
 def workshop(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     """The records of asked.toml as lines of JSONL."""
     for each in records:
@@ -193,15 +214,6 @@ def workshop(records: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
         }
 
 
-async def import_lines(runtime: Runtime, lines: Iterable[Mapping[str, Any]], file: Path) -> None:
-    """Import ``lines`` by way of ``file``. Raises ValueError when one could not be imported."""
-    text = "".join(json.dumps(line) + "\n" for line in lines)
-    file.write_text(text, "utf-8")  # noqa: ASYNC240 - nothing else runs
-    taken = await runtime.ingest.reader.read(Location("jsonl", str(file)))
-    if taken.failed:
-        raise ValueError(f"{taken.failed} records of {file.name} could not be imported")
-
-
 async def all_asked(data: Path, homes: Path, only: Sequence[str] = ()) -> list[Answered]:
     """The questions over all five stores, or over those of ``only``."""
     every, records = read()
@@ -216,34 +228,22 @@ async def all_asked(data: Path, homes: Path, only: Sequence[str] = ()) -> list[A
             case "household":
                 await documents.load(runtime, root)
             case "tracker":
-                await _fill_tracker(runtime, data / "retrieval" / "spotter-issues", homes)
+                lines = tracker(data / "retrieval" / "spotter-issues")
+                await import_lines(runtime, lines, homes / "tracker.jsonl")
             case _:
                 for source, place in questions.SOURCES:
                     await runtime.ingest.reader.read(Location(source, str(data / place)))
 
     found: list[Answered] = []
     for store in only or dict.fromkeys(each.over for each in every):
-        async with opened(homes / store, lambda runtime, store=store: fill(runtime, store)) as each:
+        filled = partial(fill, store=store)
+        async with opened(homes / store, fill=filled) as each:
             asked = [one for one in every if one.over == store]
             if lost := await unanswered(each, asked, root):
                 print(f"no record of {store} answers: {'; '.join(lost)}")
             found += await ask(each, asked, root)
         print(f"{store} asked", file=sys.stderr)
     return found
-
-
-async def _fill_tracker(runtime: Runtime, folder: Path, homes: Path) -> None:
-    lines = [
-        json.loads(line)
-        for name in ("issues.jsonl", "corpus.jsonl")
-        for line in (folder / name).read_text("utf-8").splitlines()
-    ]
-    documents = list({line["id"]: line for line in lines}.values())
-    rows = (folder / "edges.tsv").read_text("utf-8").splitlines()[1:]
-    edges = [(start, end, relation) for start, end, relation in (row.split("\t") for row in rows)]
-    known = {each["id"] for each in documents}
-    kept = [edge for edge in edges if {edge[0], edge[1]} <= known]
-    await load_tracker(runtime, documents, kept, homes / "tracker.jsonl")
 
 
 def figures(answered: Iterable[Answered]) -> dict[str, dict[str, float]]:
@@ -264,18 +264,12 @@ def figures(answered: Iterable[Answered]) -> dict[str, dict[str, float]]:
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate asked", description=__doc__)
-    add_data(parser, SHARED, "with claude-mem, transcripts and retrieval")
-    parser.add_argument("--homes", type=Path, help="keep the stores here and reuse them")
+    told = "with claude-mem, transcripts and retrieval"
+    parser = options("asked", __doc__, "homes", "json", data=told)
     parser.add_argument("--over", default="", metavar="STORE,…", help="ask only over these")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="with every question")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        answered = await all_asked(
-            args.data,
-            args.homes or Path(temporary),
-            [store for store in args.over.split(",") if store],
-        )
+    with folder(args.homes) as homes:
+        answered = await all_asked(args.data, homes, [s for s in args.over.split(",") if s])
     for each in answered:
         if not each.question.held_out and not (each.place == 1 and each.in_five):
             broken = f", {each.broken} broken" if each.broken else ""
@@ -284,15 +278,9 @@ async def main() -> int:
     table = figures(answered)
     for name, row in table.items():
         print(f"{name:20}", "  ".join(f"{what} {value}" for what, value in row.items()))
-    if args.json:
-        whole = {
-            "figures": table,
-            "asked": [
-                [each.question.sort, each.question.text, each.place, each.broken, *each.found]
-                for each in answered
-            ],
-        }
-        args.json.write_text(json.dumps(whole, indent=1) + "\n", "utf-8")
+    every = [[each.question.sort, each.question.text, each.place, each.broken, *each.found]
+             for each in answered]  # fmt: skip
+    write_json(args.json, {"figures": table, "asked": every})
     return 0
 
 

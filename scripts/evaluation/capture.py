@@ -8,12 +8,10 @@ every modified file and every failed command of all transcripts is asked for (``
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import re
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,7 +20,7 @@ from typing import Any
 
 import capture_written
 from capture_search import asked
-from data_folder import SHARED, add_data
+from stores import SHARED, folder, options, write_json
 
 from mem_search import sources
 from mem_search.model import Draft, Location
@@ -161,12 +159,12 @@ def written(quiet: bool) -> None:
         ("looked at", capture_written.LOOKED_AT),
         ("held out", capture_written.HELD_OUT),
     ):
-        with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as folder:
+        with folder() as place:
             paths = [
-                (each.write(Path(folder)), each.judgements)
+                (each.write(place), each.judgements)
                 for each in capture_written.sessions(path.read_text("utf-8"))
             ]
-            drafts = drafts_of(Path(folder))
+            drafts = drafts_of(place)
             files = [Judged(path, drafts, judgements) for path, judgements in paths]
         if part == "looked at" and not quiet:
             _tell(files)
@@ -208,17 +206,14 @@ def _tell(files: list[Judged]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate capture", description=__doc__)
-    add_data(parser, DATA, "with the transcripts")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser = options("capture", __doc__, "json", data="with the transcripts", default=DATA)
     parser.add_argument("--quiet", action="store_true", help="only the figures")
     parser.add_argument("--written", action="store_true", help="only the written sessions")
     args = parser.parse_args()
     written(args.quiet)
     if args.written:
         return 0
-    with JUDGED.open("rb") as file:
-        judgements = tomllib.load(file)
+    judgements = tomllib.loads(JUDGED.read_text("utf-8"))
     drafts = drafts_of(args.data)
     files = [Judged(args.data / f"{name}.jsonl", drafts, of) for name, of in judgements.items()]
     types = [each for file in files for each in file.types()]
@@ -246,8 +241,7 @@ def main() -> int:
     print(f"{len(types)} steps, {len(decisions)} decisions, {len(failed)} failed commands")
     print(", ".join(f"{name} {value:g}" for name, value in report.items()))
     print("observations: " + ", ".join(f"{n} {name}" for name, n in kinds.most_common()))
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    write_json(args.json, report)
     return int(any(report[name] < bar for name, bar in BARS.items()))
 
 

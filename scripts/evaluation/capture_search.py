@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from statistics import fmean
 from typing import Any, Final
 
+from stores import folder, opened
+
 from mem_search.model import Location, Record, SearchRequest
-from mem_search.settings import Settings
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 _EDITS: Final = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 _NOT_RUN: Final = ("The user doesn't want to", "<tool_use_error>")
@@ -97,11 +97,8 @@ def _of(session: str, call: Mapping[str, Any], result: Mapping[str, Any]) -> Hap
 async def asked(data: Path) -> tuple[dict[str, float], list[str]]:
     """Shares that were found of ``files``, ``commands``, and of both by ``words``; what was not."""
     found: list[tuple[Happened, bool, bool]] = []
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as folder:
-        settings = Settings(
-            home=Path(folder), port=0, embedder="hashing", chroma_url="off", follow=0
-        )
-        async with open_runtime(settings) as runtime:
+    with folder() as home:
+        async with opened(home, "hashing", chroma_url="off") as runtime:
             await runtime.ingest.reader.read(Location("claude-code", str(data)))
             for each in await asyncio.to_thread(_everything, data):
                 by_field = await _is_found(runtime, each, each.question, 100)

@@ -7,26 +7,19 @@ one that the question was written for.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import sys
-import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from data_folder import SHARED, add_data
-from indexed import indexed
+from stores import SHARED, folder, indexed, opened, options, write_json
 
 from mem_search.features.archives.model import ANSWERED
 from mem_search.features.archives.search import check_request
 from mem_search.model import Location
-from mem_search.settings import Settings
-from mem_search.wiring import open_runtime
 
-DATA = SHARED / "archive"
 QUESTIONS = Path(__file__).parent / "check.toml"
 MIN_PRECISION, MIN_RECALL = 0.9, 0.7
 
@@ -42,8 +35,7 @@ class Asked(NamedTuple):
 
 def read(path: Path) -> list[Asked]:
     """The questions of a file, in its order."""
-    with path.open("rb") as file:
-        parts = tomllib.load(file)
+    parts = tomllib.loads(path.read_text("utf-8"))
     answered = [
         Asked(text, report)
         for part in ("answered", "reworded")
@@ -53,11 +45,11 @@ def read(path: Path) -> list[Asked]:
     return answered + [Asked(text, "") for texts in parts["unanswered"].values() for text in texts]
 
 
-async def ask(home: Path, folder: Path, embedder: str, questions: Sequence[Asked]) -> list[Asked]:
-    settings = Settings(home=home, embedder=embedder, follow=0)
+async def ask(home: Path, archive: Path, embedder: str, questions: Sequence[Asked]) -> list[Asked]:
     asked = []
-    async with open_runtime(settings) as runtime:
-        taken = await runtime.ingest.reader.read(Location("research-archive", str(folder), "check"))
+    async with opened(home, embedder) as runtime:
+        location = Location("research-archive", str(archive), "check")
+        taken = await runtime.ingest.reader.read(location)
         print(f"{taken.new} new reports, {taken.failed} failed", file=sys.stderr)
         await indexed(runtime)
         for question in questions:
@@ -83,19 +75,14 @@ def report(name: str, asked: Sequence[Asked], *, show: bool) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate check", description=__doc__)
-    add_data(parser, DATA, "with a folder research-archive")
-    parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
-    parser.add_argument("--embedder", default="bundled", help="hashing: by words alone")
-    parser.add_argument("--show", action="store_true", help="name what is judged wrongly")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        folder = args.data / "research-archive"
-        home = args.home or Path(temporary)
-        asked = asyncio.run(ask(home, folder, args.embedder, read(QUESTIONS)))
-    if args.json:
-        args.json.write_text(json.dumps([each._asdict() for each in asked], indent=1), "utf-8")
+    args = options(
+        "check", __doc__, "home", "embedder", "show", "json",
+        data="with a folder research-archive", default=SHARED / "archive",
+    ).parse_args()  # fmt: skip
+    with folder(args.home) as home:
+        archive = args.data / "research-archive"
+        asked = asyncio.run(ask(home, archive, args.embedder, read(QUESTIONS)))
+    write_json(args.json, [each._asdict() for each in asked])
     halves = {"fitted on": asked[::2], "held out": asked[1::2]}
     return 0 if min([report(*half, show=args.show) for half in halves.items()]) else 1
 

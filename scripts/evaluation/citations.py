@@ -7,24 +7,22 @@ some tools write it, is compared as it is and counts against the product.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import sys
 import time
 from collections import Counter, defaultdict
 
-from data_folder import SHARED, add_data
+from stores import SHARED, options
 
 from mem_search.text import cites
 from mem_search.text.page_names import page_name
 
-DATA = SHARED / "archive"
 LEAST_PRECISION, LEAST_RECALL = 0.98, 0.97
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate citations", description=__doc__)
-    add_data(parser, DATA, "with citations.tsv and reports")
+    told = "with citations.tsv and reports"
+    parser = options("citations", __doc__, data=told, default=SHARED / "archive")
     folder = parser.parse_args().data
     truth: dict[str, set[str]] = defaultdict(set)
     with (folder / "citations.tsv").open(encoding="utf-8", newline="") as file:

@@ -1,8 +1,9 @@
-"""A judged set on disk: corpus.jsonl, queries.jsonl, qrels*.tsv."""
+"""A judged set on disk: corpus.jsonl, queries.jsonl, qrels*.tsv; recall, nDCG and MRR of a list."""
 
 from __future__ import annotations
 
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metrics import judge
-
 ALL = "all"
 """Instead of a file of judgements: all of them in one list, as a search of every kind is judged."""
 
 KINDS = {"prompt": "user_prompt", "session": "session_summary", "document": "note", "": "note"}
 """A set's types that are not named like our kinds; an unknown one is a note."""
+
+METRICS = ("recall@5", "recall@10", "ndcg@10", "mrr@10")
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,30 @@ class Dataset:
             twin = first.get(document, document)
             relevant[twin] = max(gain, relevant.get(twin, 0.0))
         return judge(list(dict.fromkeys(first.get(each, each) for each in ranked)), relevant)
+
+
+def recall(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
+    return sum(1 for item in ranked[:k] if item in relevant) / len(relevant)
+
+
+def ndcg(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
+    gain = sum(relevant.get(item, 0.0) / math.log2(i + 2) for i, item in enumerate(ranked[:k]))
+    ideal = sum(g / math.log2(i + 2) for i, g in enumerate(sorted(relevant.values())[::-1][:k]))
+    return gain / ideal
+
+
+def mrr(ranked: Sequence[str], relevant: Mapping[str, float], k: int) -> float:
+    return next((1 / (i + 1) for i, item in enumerate(ranked[:k]) if item in relevant), 0.0)
+
+
+def judge(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, float]:
+    """Every one of ``METRICS`` for one query."""
+    return {
+        "recall@5": recall(ranked, relevant, 5),
+        "recall@10": recall(ranked, relevant, 10),
+        "ndcg@10": ndcg(ranked, relevant, 10),
+        "mrr@10": mrr(ranked, relevant, 10),
+    }
 
 
 def read(

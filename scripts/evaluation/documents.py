@@ -8,11 +8,8 @@ household/paraphrase.toml has questions that share no word with their answers.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +18,11 @@ from pathlib import Path
 from typing import Final
 
 import household
-from indexed import indexed
+from stores import folder, indexed, opened, options, write_json
 
 from mem_search.model import SearchRequest
 from mem_search.model.requests import ReadPart
-from mem_search.settings import Settings
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 ASKED: Final = datetime(2025, 11, 20, 12, tzinfo=UTC)
 """When the questions are asked."""
@@ -66,8 +62,7 @@ class Asked:
 
 def read(path: Path = household.TEXTS / "questions.toml") -> list[Question]:
     """The questions of a file."""
-    with path.open("rb") as file:
-        entries = tomllib.load(file)["question"]
+    entries = tomllib.loads(path.read_text("utf-8"))["question"]
     return [Question(each["text"], frozenset(each["right"]), each["half"]) for each in entries]
 
 
@@ -124,15 +119,12 @@ async def load(runtime: Runtime, root: Path) -> int:
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate documents", description=__doc__)
-    parser.add_argument("--embedder", default="bundled")
+    parser = options("documents", __doc__, "embedder", "json")
     parser.add_argument("--held", action="store_true", help="show the failures of both halves")
-    parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        root = Path(temporary) / "household"
-        settings = Settings(home=Path(temporary) / "home", embedder=args.embedder, follow=0)
-        async with open_runtime(settings) as runtime:
+    with folder() as temporary:
+        root = temporary / "household"
+        async with opened(temporary / "home", args.embedder) as runtime:
             documents = await load(runtime, root)
             asked = await ask(runtime, read(), root)
             times = await ask(runtime, read(), root, ("kind", "person"))
@@ -156,10 +148,7 @@ async def main() -> int:
         report[f"paraphrases, {half}"] = shown = paraphrase_figures(of_half)
         line = "  ".join(f"{what} {value}" for what, value in shown.items())
         print(f"{'paraphrases':12} {half:5} {line}")
-    if args.json:
-        args.json.write_text(
-            json.dumps({"documents": documents, **report}, indent=1) + "\n", "utf-8"
-        )
+    write_json(args.json, {"documents": documents, **report})
     return 0
 
 

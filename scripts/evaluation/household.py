@@ -10,13 +10,18 @@ import html
 import json
 import os
 import random
+import sys
+import textwrap
 import tomllib
-import zipfile
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
 from typing import Any, Final
+
+sys.path.append(str(Path(__file__).parents[1] / "shared"))
+
+import papers
 
 from mem_search.model import Location, Record
 from mem_search.text.calendar_words import MONTHS
@@ -32,8 +37,7 @@ def write(root: Path) -> list[Location]:
     """Write all documents below ``root``; returns what is to be read."""
     for number, mail in enumerate(_mails()):
         _write_mail(root / "mail" / f"{number:03}.eml", mail)
-    with (TEXTS / "files.toml").open("rb") as file:
-        files = tomllib.load(file)
+    files = tomllib.loads((TEXTS / "files.toml").read_text("utf-8"))
     for sort, of_sort in (("pdf", _pdf), ("docx", _docx), ("csv", _csv), ("note", _note),
                           ("page", _page)):  # fmt: skip
         for each in files[sort]:
@@ -65,8 +69,7 @@ def name_of(record: Record, root: Path) -> str:
 
 
 def _mails() -> Iterator[dict[str, Any]]:
-    with (TEXTS / "mail.toml").open("rb") as file:
-        texts = tomllib.load(file)
+    texts = tomllib.loads((TEXTS / "mail.toml").read_text("utf-8"))
     for series in texts["series"]:
         yield from _months(series)
     yield from texts["mail"]
@@ -106,67 +109,18 @@ def _write_mail(path: Path, mail: Mapping[str, Any]) -> None:
     message["Message-ID"] = f"<{mail['key']}@{_DOMAIN}>"
     message.set_content(mail["text"])
     for each in mail.get("attachments", []):
-        data = _pdf_bytes(each["text"], each["title"], mail["date"])
+        data = papers.pdf(textwrap.wrap(each["text"], 80), each["title"], mail["date"])
         message.add_attachment(data, "application", "pdf", filename=each["name"])
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(message.as_bytes())
 
 
 def _pdf(path: Path, each: Mapping[str, Any]) -> None:
-    path.write_bytes(_pdf_bytes(each["text"], each["title"], each["date"]))
-
-
-def _pdf_bytes(text: str, title: str, date: str) -> bytes:
-    """A PDF of one page in Helvetica (ISO 32000-1, 7.5), with its title and date."""
-    lines, line = [], ""
-    for word in text.split():
-        line, full = (word, line) if len(line) + len(word) > 80 else (f"{line} {word}", "")
-        lines += [full] if full else []
-    shown = " ".join(f"({_escaped(each.strip())}) Tj T*" for each in [*lines, line])
-    content = f"BT /F1 11 Tf 14 TL 60 780 Td {shown} ET".encode("cp1252", "replace")
-    objects = [
-        b"<</Type/Catalog/Pages 2 0 R>>",
-        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
-        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R"
-        b"/Resources<</Font<</F1 5 0 R>>>>>>",
-        b"<</Length %d>>stream\n%s\nendstream" % (len(content), content),
-        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>",
-        f"<</Title({_escaped(title)})/CreationDate(D:{date.replace('-', '')}090000Z)>>".encode(),
-    ]
-    data, places = b"%PDF-1.4\n", []
-    for number, each in enumerate(objects, 1):
-        places.append(len(data))
-        data += b"%d 0 obj%s endobj\n" % (number, each)
-    table = "".join(f"{place:010} 00000 n \n" for place in places)
-    end = f"xref\n0 7\n0000000000 65535 f \n{table}trailer<</Size 7/Root 1 0 R/Info 6 0 R>>\n"
-    return data + f"{end}startxref\n{len(data)}\n%%EOF\n".encode()
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", r"\\").replace("(", r"\(").replace(")", r"\)")
+    path.write_bytes(papers.pdf(textwrap.wrap(each["text"], 80), each["title"], each["date"]))
 
 
 def _docx(path: Path, each: Mapping[str, Any]) -> None:
-    w = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    parts = {
-        "[Content_Types].xml": f'<Types xmlns="{package}/content-types">'
-        '<Default Extension="rels" ContentType="application/vnd.openxmlformats-package.'
-        'relationships+xml"/><Override PartName="/word/document.xml" ContentType="application/'
-        'vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"/></Types>',
-        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1"'
-        f' Type="{office}/officeDocument" Target="word/document.xml"/></Relationships>',
-        "word/document.xml": f'<w:document xmlns:w="{w}"><w:body>'
-        + "".join(
-            f"<w:p><w:r><w:t>{html.escape(text)}</w:t></w:r></w:p>"
-            for text in (each["title"], each["text"])
-        )
-        + "</w:body></w:document>",
-    }
-    with zipfile.ZipFile(path, "w") as file:
-        for name, part in parts.items():
-            file.writestr(name, part)
+    path.write_bytes(papers.docx((each["title"], each["text"])))
 
 
 def _csv(path: Path, each: Mapping[str, Any]) -> None:

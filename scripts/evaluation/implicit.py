@@ -10,27 +10,19 @@ Half of the pages, by their number, are the half on which limits were chosen; th
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from data_folder import SHARED, add_data
+import stores
 
 from mem_search.features.archives.sql import ArchiveStore
-from mem_search.model import Location
-from mem_search.settings import Settings
 from mem_search.text.page_names import page_name
-from mem_search.wiring import open_runtime
 
-DATA = SHARED / "archive"
 MIN_PRECISION, MIN_RECALL = 0.9, 0.8
 FORMS = ("quotation", "part", "reworded", "copied", "phrases")
 EACH = 4
@@ -153,15 +145,10 @@ def drafts_of(reports: Sequence[str], pages: Sequence[str]) -> list[dict[str, st
 
 async def found_in(reports: Sequence[str], pages: Sequence[str]) -> dict[tuple[int, int], float]:
     """(report, page) → confidence, of what the product finds."""
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as home:
-        lines = Path(home, "records.jsonl")
-        drafts = drafts_of(reports, pages)
-        written = "".join(json.dumps(each) + "\n" for each in drafts)
-        await asyncio.to_thread(lines.write_text, written, "utf-8")
-        settings = Settings(home=Path(home), embedder="hashing", chroma_url="off", follow=0)
-        async with open_runtime(settings, background=False) as runtime:
-            counts = await runtime.ingest.reader.read(Location("jsonl", str(lines)))
-            assert counts.new == len(drafts), counts
+    drafts = drafts_of(reports, pages)
+    with stores.folder() as home:
+        async with stores.opened(home, "hashing", background=False, chroma_url="off") as runtime:
+            await stores.import_lines(runtime, drafts, home / "records.jsonl")
             numbers = list(range(1, len(drafts) + 1))
             cited = await runtime.store.part(ArchiveStore).references(numbers, 1000)
         names = {
@@ -196,11 +183,11 @@ def report(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate implicit", description=__doc__)
-    add_data(parser, DATA, "with a folder research-archive")
+    told = "with a folder research-archive"
+    place = stores.SHARED / "archive"
+    parser = stores.options("implicit", __doc__, "show", data=told, default=place)
     parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--half", type=int, choices=(0, 1), help="only one: 1 is held out")
-    parser.add_argument("--show", action="store_true", help="name what is extra and missed")
     args = parser.parse_args()
     files = sorted((args.data / "research-archive").glob("*.md"))
     texts = [file.read_text("utf-8") for file in files]

@@ -19,7 +19,6 @@ import asyncio
 import json
 import resource
 import sys
-import tempfile
 import threading
 import time
 import tomllib
@@ -30,15 +29,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Self
 
-from data_folder import SHARED, add_data
+from stores import SHARED, folder, opened, options, write_json
 
 from mem_search import extractors, sources
 from mem_search.extractors import checking
 from mem_search.extractors.refusal import Unreadable
 from mem_search.model import Location, Record, SearchRequest
-from mem_search.settings import Settings
 from mem_search.text.words import runs_of
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 WORDS = Path(__file__).parent / "ingest.toml"
 DATA = SHARED / "ingest"
@@ -246,25 +244,16 @@ def _part(text: str) -> tuple[int, int]:
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="scripts/evaluate ingest",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add_data(parser, DATA, "with awkward files")
-    parser.add_argument("--home", type=Path, metavar="DIR", help="kept for the next run")
+    told = "with awkward files"
+    parser = options("ingest", __doc__, "home", "embedder", "json", data=told, default=DATA)
     parser.add_argument("--part", type=_part, default=(1, 1), metavar="K/N", help="every Nth file")
-    parser.add_argument("--embedder", default="bundled")
-    parser.add_argument("--json", type=Path, metavar="FILE")
     args = parser.parse_args()
     root, (number, of) = args.data.resolve(), args.part
-    with WORDS.open("rb") as file:
-        words = tomllib.load(file)["words"] if root.name == DATA.name else {}
+    listed = tomllib.loads(WORDS.read_text("utf-8"))["words"]
+    words = listed if root.name == DATA.name else {}
     files = [path for path in sorted(root.rglob("*")) if path.is_file()]
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        home = args.home.absolute() if args.home else Path(temporary)
-        home.mkdir(parents=True, exist_ok=True)
-        async with open_runtime(Settings(home=home, embedder=args.embedder, follow=0)) as runtime:
+    with folder(args.home) as home:
+        async with opened(home, args.embedder) as runtime:
             read = await read_files(runtime, root, files[number - 1 :: of], home / LOG)
             found = await outcomes(runtime, [*read.values()], words, root)
     return _told([*read.values()], found, len(files), args.json)
@@ -294,11 +283,7 @@ def _told(read: Sequence[Taken], found: Sequence[Outcome], files: int, out: Path
     print(f"over {MAX_SECONDS:.0f} s or {MAX_MEGABYTES:.0f} MB: {', '.join(over) or 'none'}")
     if out:
         bars = {"slowest": asdict(slowest[0]), "largest": asdict(largest[0]), "over": over}
-        out.write_text(
-            json.dumps({"silent": len(silent), "files": len(read), **counts, **bars}, indent=1)
-            + "\n",
-            "utf-8",
-        )
+        write_json(out, {"silent": len(silent), "files": len(read), **counts, **bars})
     return 1 if silent or counts["lost"] or over else 0
 
 

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,19 +15,16 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import bootstrap
+import comparison
 import dataset as datasets
-import entries
 import names
 import report
 import runs
 from ablation import PARTS, leave_out, without_each
-from asking import Asked, ask_all
-from comparison import OURS, Comparison, compare
-from indexed import indexed
-from product import OPTIONS
-from systems import NAMES, opened
-from table import show
+from comparison import OURS, Comparison, compare, show
+from runs import Asked, ask_all
+from stores import folder, indexed, options, write_json
+from systems import NAMES, OPTIONS, opened
 
 from mem_search.embedders import open_embedder
 from mem_search.errors import InputError
@@ -39,7 +35,7 @@ from mem_search.wiring import Runtime, open_runtime
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate", description=__doc__)
+    parser = options("", __doc__, "home", "embedder", "json")
     parser.add_argument(
         "dataset",
         type=Path,
@@ -84,9 +80,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--queries", type=int, default=0, metavar="N", help="only the first N queries"
     )
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
-    parser.add_argument("--embedder", default="bundled")
     parser.add_argument("--reranker", default="", help="as MEM_SEARCH_RERANKER; its key, too")
     parser.add_argument(
         "--without", default="", metavar="PART,…", help=f"leave out: {', '.join(PARTS)}"
@@ -98,11 +91,6 @@ def arguments() -> argparse.Namespace:
         "--ablate",
         action="store_true",
         help="ask hybrid again without each part in turn; show what each is worth",
-    )
-    parser.add_argument(
-        "--entries",
-        action="store_true",
-        help="show only what the vector leg loses by asking the index for fewer entries",
     )
     given = parser.parse_args()
     given.compare |= given.ablate
@@ -186,9 +174,7 @@ async def main() -> int:
     observed = report.Observed()
     if args.report:
         stages = observed.stages(stages)
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        home = args.home or Path(temporary)
-        home.mkdir(parents=True, exist_ok=True)
+    with folder(args.home) as home:
         settings = Settings.read(
             {**os.environ, "MEM_SEARCH_HOME": str(home)},
             embedder=args.embedder,
@@ -198,11 +184,6 @@ async def main() -> int:
         )
         async with open_runtime(settings, stages=stages) as runtime:
             await load(runtime, data, home)
-            if args.entries:
-                figures = await entries.measure(runtime, data)
-                entries.show(figures, data)
-                write_json(args.json, figures)
-                return 0
             embedder = open_embedder(args.embedder, settings.models_dir)
             pipeline = runtime.search.pipeline
             with opened(args.modes, data, pipeline, embedder, args.extra) as systems:
@@ -234,11 +215,6 @@ async def main() -> int:
             for name, each in asked.items():
                 runs.write(args.per_query / f"{scope}-{name}.jsonl", each)
     return 0
-
-
-def write_json(file: Path | None, figures: Mapping[str, Any]) -> None:
-    if file is not None:
-        file.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
 
 
 async def load(runtime: Runtime, data: datasets.Dataset, home: Path) -> None:
@@ -285,10 +261,10 @@ def as_report(
     }
     if compared:
         report["compared"] = {
-            "level": bootstrap.LEVEL,
-            "resamples": bootstrap.RESAMPLES,
-            "seed": bootstrap.SEED,
-            **{scope: comparison.as_json() for scope, comparison in compared.items()},
+            "level": comparison.LEVEL,
+            "resamples": comparison.RESAMPLES,
+            "seed": comparison.SEED,
+            **{scope: each.as_json() for scope, each in compared.items()},
         }
     return report
 

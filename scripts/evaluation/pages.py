@@ -9,19 +9,19 @@ the text of the article; a folder as WCXB has them, ``html/ID.html.gz`` with
 
 from __future__ import annotations
 
-import argparse
 import gzip
 import json
 import re
 import statistics
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import EmailMessage
 from html import unescape
 from pathlib import Path
+
+from stores import folder, options
 
 from mem_search.extractors import extract
 from mem_search.extractors.refusal import Unreadable
@@ -158,15 +158,15 @@ def read(page: SavedPage, folder: Path) -> Read:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate pages", description=__doc__)
+    parser = options("pages", __doc__)
     parser.add_argument("--set", type=Path, metavar="DIR", help="pages with texts; default our own")
     given = parser.parse_args()
     if given.set and not given.set.is_dir():
         parser.error(f"--set: {given.set} is no folder")
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as folder:
+    with folder() as place:
         is_typed = given.set and (given.set / "ground-truth").is_dir()
         pages = own() if not given.set else (of_types if is_typed else of_set)(given.set)
-        done = [read(page, Path(folder)) for page in pages]
+        done = [read(page, place) for page in pages]
     if not done:
         parser.error("--set: there is no page with a text beside it")
     types = sorted({each.page.type for each in done} - {""})

@@ -8,25 +8,21 @@ full must not suffer. The words are drawn by a fixed rule, so nobody chose the e
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import random
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from documents import load
+from stores import folder, opened, options, write_json
 
 from mem_search.model import SearchRequest
 from mem_search.patterns import pattern
-from mem_search.settings import Settings
 from mem_search.text.words import STOP_WORDS
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 FIRST: Final = 4
 """Letters from which on a record has to be found."""
@@ -105,17 +101,10 @@ def show(name: str, found: Sequence[tuple[int, int, bool]]) -> float:
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate prefix", description=__doc__)
-    parser.add_argument("--embedder", default="bundled")
-    parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
-    parser.add_argument("--show", action="store_true", help="name what is not found")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        home = args.home or Path(temporary) / "home"
-        settings = Settings(home=home, embedder=args.embedder, follow=0)
-        async with open_runtime(settings) as runtime:
-            documents = await load(runtime, Path(temporary) / "household")
+    args = options("prefix", __doc__, "home", "embedder", "show", "json").parse_args()
+    with folder(args.home) as home, folder() as temporary:
+        async with opened(home, args.embedder) as runtime:
+            documents = await load(runtime, temporary / "household")
             asked = {"alone": [], "behind": []}  # type: dict[str, list[tuple[int, int, bool]]]
             for each in drawn(await texts_of(runtime)):
                 for letters in range(FIRST, len(each.word) + 1):
@@ -129,8 +118,7 @@ async def main() -> int:
     print(f"{documents} documents")
     shares = {name: show(name, found) for name, found in asked.items()}
     shares["all"] = show("all", [one for found in asked.values() for one in found])
-    if args.json:
-        args.json.write_text(json.dumps(shares, indent=1) + "\n", "utf-8")
+    write_json(args.json, shares)
     return 0 if shares["all"] >= MIN_FOUND else 1
 
 

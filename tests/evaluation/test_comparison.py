@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from comparison import compare
-from metrics import judge
+from dataset import judge
 from runs import Run, summarise, write
 
 WANTED = {"right": 1.0}

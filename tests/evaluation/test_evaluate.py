@@ -119,14 +119,3 @@ def test_an_ablation_tells_what_each_part_is_worth(tmp_path: Path) -> None:
     report = json.loads((tmp_path / "a.json").read_text("utf-8"))
     assert {"hybrid", "without feedback", "without rank-bonus"} <= set(report["modes"])
     assert "hybrid - without feedback" in done.stdout
-
-
-def test_fewer_entries_are_compared_with_all_vectors(tmp_path: Path) -> None:
-    folder = judged_sets.write(tmp_path / "set")
-    done = evaluate(folder, "--embedder", "hashing", "--entries", "--json", tmp_path / "e.json")
-    assert done.returncode == 0, done.stderr
-    report = json.loads((tmp_path / "e.json").read_text("utf-8"))
-    assert report["fewer"] == report["all"]  # a set so small is asked for all entries
-    assert report["all"]["entries"] == 400
-    assert report["all"]["recall@200"] == 1.0
-    assert "recall@10" in done.stdout

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
@@ -12,9 +11,8 @@ from pathlib import Path
 import dataset
 import judged_sets
 import pytest
-from data_folder import add_data
-from grep import Grep, ranked, words
-from systems import NAMES, System, opened
+from stores import options
+from systems import NAMES, Grep, System, opened, ranked, words
 
 import ingest
 from mem_search.embedders.hashing import HashingEmbedder
@@ -143,8 +141,7 @@ def test_a_document_with_the_text_of_a_relevant_one_is_that_one(tmp_path: Path) 
 def test_data_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
 ) -> None:
-    parser = argparse.ArgumentParser()
-    add_data(parser, tmp_path / "default", "with reports")
+    parser = options("check", None, data="with reports", default=tmp_path / "default")
     with pytest.raises(SystemExit) as ended:
         parser.parse_args(arguments)
     assert ended.value.code == 2
@@ -153,8 +150,7 @@ def test_data_that_is_not_there_is_named(
 
 
 def test_a_folder_that_is_there_is_taken(tmp_path: Path) -> None:
-    parser = argparse.ArgumentParser()
-    add_data(parser, tmp_path, "with reports")
+    parser = options("check", None, data="with reports", default=tmp_path)
     assert parser.parse_args([]).data == tmp_path
 
 
