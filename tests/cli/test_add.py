@@ -157,6 +157,8 @@ def test_a_person_adds_a_folder_asks_and_goes_on_writing(home: Home, tmp_path: P
         assert found(home, question)[:1] == [first], question
     home.ok("add", "The spare key is with Mr Petrov")
     assert found(home, "spare key") == ["The spare key is with Mr Petrov"]
+    home.ok("add", "鍵は受付にあります。")  # no blank, and no name of a file
+    assert found(home, "鍵") == ["鍵は受付にあります。"]
 
     (folder / "vault" / "Balcony.md").write_text("Peppers in boxes. #garden\n")
     (folder / "vault" / "2025-11-12.md").rename(folder / "vault" / "2025-11-12 Bicycle.md")

@@ -16,6 +16,7 @@ from homes import Home
 from mem_search.access.proof import MAX_CHALLENGE_CHARS, proof
 from mem_search.daemon.connection import is_locked
 from mem_search.daemon.home_files import make_private, open_to_others
+from patience import until
 from standin_worker import KEY, Standin, standing_in
 
 TOKEN = "the-secret-of-this-home"
@@ -142,13 +143,13 @@ def test_a_home_that_is_a_persons_home_keeps_the_modes_of_their_files(
     assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_home_that_was_replaced_is_another_home(mem: Home) -> None:
+def test_a_home_that_was_replaced_is_another_home_and_its_worker_ends(mem: Home) -> None:
     mem.ok("worker", "start")
     moved = mem.path.with_name("moved")
     mem.path.rename(moved)
     assert is_locked(str(moved))
     assert not is_locked(str(mem.path))
-    os.kill(int(json.loads((moved / "worker.json").read_text())["pid"]), 15)
-    while is_locked(str(moved)):
-        pass
+    mem.ok("worker", "start")
+    until(lambda: not is_locked(str(moved)))
+    assert mem.ok("worker", "status").startswith("running (pid ")
     shutil.rmtree(moved)

@@ -177,6 +177,7 @@ CHATS: tuple[Case, ...] = (
     whatsapp("ISO with seconds", "[2023-03-14, 21:41:05] Ada: Said Fulmar\n[2023-03-14, 21:41:06] Ada: More Gadwall\n", "Said Fulmar", "More Gadwall", name="_chat.txt"),
     whatsapp("a. m. in Spanish", "14/3/23, 9:41 p.\u00a0m. - Ada: Dijo Hobby\n14/3/23, 9:42 p.\u00a0m. - Bob: Sí Jackdaw\n", "Dijo Hobby", "Sí Jackdaw"),
     whatsapp("Dutch with dashes", "14-03-2023 21:41 - Ada: Zei Kestrel\n14-03-2023 21:42 - Bob: Ja Linnet\n", "Zei Kestrel", "Ja Linnet"),
+    whatsapp("French of old", "14/03/2023 à 21:41 - Ada: Dit Pipit\n14/03/2023 à 21:42 - Bob: Oui Quail\n", "Dit Pipit", "Oui Quail", records=1),
     whatsapp("Japanese", "2023/03/14 21:41 - Ada: 言った Merlin\n2023/03/14 21:42 - Bob: はい Nuthatch\n", "言った Merlin", "はい Nuthatch"),
     of("telegram", "edited, forwarded and replied", "result.json", telegram({"text": "Said Osprey"}, {"text": [{"type": "bold", "text": "Bold Plover"}, " and"], "forwarded_from": "Quail Club"}, {"text": "", "file": "files/redshank.pdf", "file_name": "redshank.pdf"}), "Said Osprey", "Bold Plover and", "redshank.pdf"),
     of("telegram", "notices", "result.json", telegram({"text": "Said Pipit"}, {"type": "service", "action": "edit_group_title", "title": "Quail Club"}, {"type": "service", "action": "join_group_by_link"}), "Said Pipit", said=("2 notices of Telegram itself, such as who joined",)),

@@ -252,6 +252,14 @@ OPEN = {
         ),
         "Foot knot",
     ),
+    "number of a note.odt": (
+        opendocument(
+            "text",
+            "<text:p>The harbour<text:note><text:note-citation>1</text:note-citation>"
+            "<text:note-body><text:p>Of oak.</text:p></text:note-body></text:note> froze</text:p>",
+        ),
+        "The harbour froze\n\nOf oak.",
+    ),
     "comment.odt": (
         opendocument(
             "text",

@@ -80,3 +80,11 @@ def test_the_author_of_the_first_post_is_that_of_the_page() -> None:
         for part, name, text in (("mainEntity", "oak_newt", POSTS[0]), ("comment", "ash", POSTS[1]))
     )
     assert read_page(page(f"<h1>Wet oak</h1>{posts}")).metadata["author"] == "oak_newt"
+
+
+def test_a_summary_and_what_it_opens_are_two_lines() -> None:
+    words = "The keeper of the outer pier trims the wick before each night of fog. " * 4
+    text = read_page(
+        page(f"<p>{words}</p><details><summary>Quay</summary>side {words}</details>")
+    ).text
+    assert "Quay\nside The keeper" in text

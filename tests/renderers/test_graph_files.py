@@ -18,7 +18,7 @@ from mem_search.features.graph.formats import FORMATS, write
 from mem_search.model.graph import ExportedEdge, ExportedGraph, ExportedNode
 
 HOSTILE = "a </script> <b> & \"q\" 'x' \\n \\ ]]> \x1b[31m\u202e \ufffe\nend\\"
-SHOWN = "a </script> <b> & \"q\" 'x' \\n \\ ]]> [31m � end\\"
+SHOWN = "a </script> <b> & \"q\" 'x' \\n \\ ]]> � end\\"
 NODES = (
     ExportedNode("report:1", HOSTILE, "report", 1_700_000_000_000, "", 2),
     ExportedNode("website:2", "A page", "website", 0, "https://example.org/a?b=1&c=2", 1),

@@ -344,7 +344,7 @@ def test_a_cut_prompt_keeps_its_closing_quote() -> None:
 
 def test_a_title_cannot_act_on_a_terminal_or_break_the_line() -> None:
     line = index_line(record("note", 1, "a\x1b[31m red\u202e\nnext\x9b2J"), DISPLAY)
-    assert line == "📝 Note #1 - a[31m red next2J (Nov 17, 5:45 PM)"
+    assert line == "📝 Note #1 - a red next2J (Nov 17, 5:45 PM)"
 
 
 def test_every_kind_has_its_icon_and_label() -> None:
@@ -413,7 +413,7 @@ def test_the_full_listing_has_every_field_and_the_reason() -> None:
         "Branch: main\n"
         "\n"
         "The refresh ran\n"
-        "too late.[0m\n"
+        "too late.\n"
         "\n"
         "Score: 0.831 (keyword 12.5)\n"
         "\n"

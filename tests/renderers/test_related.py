@@ -29,5 +29,5 @@ def test_each_line_says_how_it_leads_back_to_the_record() -> None:
         "### 1 step away\n"
         "📝 Note #2 - Near (Jan 6, 11:46 AM)  <- same file as #1, mentions #1\n\n"
         "### 2 steps away\n"
-        "✉️ Email #3 - Far (Jan 6, 11:46 AM)  <- #2 cites[2J it"
+        "✉️ Email #3 - Far (Jan 6, 11:46 AM)  <- #2 cites it"
     )

@@ -104,8 +104,8 @@ AT_80 = """\
    文書 · Mar 3 · file:5  redis 認証の更新と保管。redis 認証の更新と保管。redis…
 🌐 Web page  تخزين الجلسات في redis  example.org · Mar 3 · website:6
    نقلنا الجلسات من redis إلى قاعدة البيانات.
-💬 Prompt    "move sessions out of redis [31mnow]0;owned x"
-   web · Mar 3 · user_prompt:8  reads like instructions
+💬 Prompt    "move sessions out of redis now x"  web · Mar 3 · user_prompt:8
+   reads like instructions
 8 found"""
 
 AT_60 = """\

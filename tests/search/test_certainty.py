@@ -76,6 +76,35 @@ async def test_what_is_said_in_full_is_answered(runtime: Runtime, text: str) -> 
     assert page.results[0].record.source_id == "harbour"
 
 
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("会議はいつに延期されましたか", "meeting"),
+        ("我们用什么数据库", "database"),
+        ("배포가 왜 실패했나요", "deploy"),
+        ("火星の天気はどうですか", ""),
+        ("火星上的天气怎么样", ""),
+        ("날씨는 어떻습니까", ""),
+    ],
+)
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+async def test_a_question_without_blanks_is_answered_by_the_words_in_it(
+    runtime: Runtime, text: str, first: str, mode: str
+) -> None:
+    others = [
+        draft("meeting", "会議は来週の火曜日に延期されました。"),
+        draft("database", "我们决定使用PostgreSQL作为主数据库。"),
+        draft("deploy", "서버 배포가 실패한 이유는 메모리 부족 때문입니다."),
+    ]
+    await fill(runtime, *LAMPS, *others)
+    page = await search(runtime, text, mode=mode)
+    assert page.report.answerable == bool(first)
+    if first:
+        assert page.results[0].record.source_id == first
+    else:
+        assert page.report.missing in (("火星", "天気"), ("火星上", "天气"), ("날씨",))
+
+
 async def test_an_empty_store_has_no_answer_and_nothing_near(runtime: Runtime) -> None:
     page = await search(runtime, "harbour")
     assert (page.report.answerable, page.results, page.report.notices) == (False, (), ())

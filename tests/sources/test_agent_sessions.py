@@ -208,6 +208,13 @@ def test_a_session_that_grows_keeps_the_ids_of_its_records(tmp_path: Path) -> No
     assert second[-1].source_id == first[-1].source_id
 
 
+def test_records_in_a_folder_called_chats_are_no_sessions_of_qwen(tmp_path: Path) -> None:
+    path = tmp_path / "chats" / "a.jsonl"
+    path.parent.mkdir()
+    path.write_text('{"kind": "note", "text": "The lamp burns"}\n')
+    assert for_path(path) == ""
+
+
 @pytest.mark.parametrize("name", ["codex", "gemini"])
 def test_steps_replace_the_turns_that_older_versions_stored(name: str, tmp_path: Path) -> None:
     root = SESSIONS[name][0](tmp_path)

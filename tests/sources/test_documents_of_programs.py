@@ -226,12 +226,32 @@ def test_a_work_in_bibtex_has_what_a_citation_needs(tmp_path: Path) -> None:
     assert not [each for each in ledger if each.outcome == "failed"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said", "day"),
+    [
+        ("a.bib", "@book{a, title = {Lamp}, year = 2019}", ms(2019, 1, 1)),
+        ("a.bib", "@book{a, title = {Lamp}, year = {2019}, month = mar}", ms(2019, 3, 1)),
+        ("a.bib", "@book{a, title = {Lamp}, date = {2019-05}}", ms(2019, 5, 1)),
+        ("a.bib", "@book{a, title = {Lamp}, year = {in press}}", None),
+        ("a.ris", "TY  - BOOK\nTI  - Lamp\nPY  - 2019///\nER  - \n", ms(2019, 1, 1)),
+    ],
+)
+def test_a_work_is_of_the_year_that_it_states(
+    name: str, said: str, day: int | None, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(said)
+    (draft,), _ = read("library", tmp_path / name)
+    assert draft.created_at == day
+
+
 def test_a_damaged_entry_does_not_hide_the_others(tmp_path: Path) -> None:
     path = tmp_path / "a.bib"
     path.write_text("@article{a, title = {Lamp}}\n@article{b, title = {Pier\n")
     drafts, ledger = read("library", path)
     assert [draft.title for draft in drafts] == ["Lamp"]
-    assert [each for each in ledger if each.outcome == "failed"]
+    failed = [each.reason for each in ledger if each.outcome == "failed"]
+    assert not any(reason.endswith(": ") for reason in failed)
+    assert len(failed) == 2
 
 
 def test_ris_and_csl_give_the_same_work(tmp_path: Path) -> None:

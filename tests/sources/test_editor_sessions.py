@@ -45,6 +45,16 @@ def test_a_history_of_aider_is_its_prompts_and_what_it_did(tmp_path: Path) -> No
     assert [entry.outcome for entry in ledger] == ["taken"]
 
 
+def test_a_history_of_aider_is_read_without_the_blanks_at_the_ends_of_its_lines(
+    tmp_path: Path,
+) -> None:
+    history = editor_sessions.aider(tmp_path) / ".aider.chat.history.md"
+    history.write_text("\n".join(map(str.rstrip, history.read_text().split("\n"))))
+    drafts, _ = read("aider", history.parent)
+    assert prompts(drafts)[0] == f"{ASKED}\n# at once"
+    assert any(draft.metadata.get("files_modified") for draft in drafts)
+
+
 def test_the_input_history_of_aider_says_when_each_prompt_was_written(tmp_path: Path) -> None:
     root = editor_sessions.aider(tmp_path)
     asked = f"\n# 2026-01-01 00:00:07.500000\n+{ASKED}\n+# at once\n"

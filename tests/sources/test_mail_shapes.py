@@ -3,6 +3,7 @@
 # ruff: noqa: E501  a shape is a row
 
 import base64
+import codecs
 import io
 import struct
 import zipfile
@@ -176,6 +177,19 @@ SHAPES: Final = (
           ("Sanderling",)),
     Shape("words without spaces", parts("alternative", text("灯台の修理費は\n港湾が負担します"),
           html("<p>灯台の修理費は港湾が負担します</p>")), ("灯台の修理費は",), ("負担します\n\n灯台",)),
+    Shape("a footer behind Base64", mail(
+          "Content-Type: text/plain; charset=us-ascii\nContent-Transfer-Encoding: base64\n\n"
+          + base64.encodebytes("Die Mühle von Föhr, einem Ort mit Dünen und Watt, dreht sich.".encode()).decode()
+          + "_____\nclub mailing list\n"), ("Mühle von Föhr", "club mailing list")),
+    Shape("Base64 with a stray line", mail(
+          "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: base64\n\n"
+          + "\n!\n".join(base64.encodebytes(b"The lamp of the outer pier burns. " * 5).decode().splitlines())),
+          ("burns. The lamp", ), ("VGhl",)),
+    Shape("blanks behind a line that goes on", mail(
+          "Content-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: quoted-printable\n\n"
+          "The light=  \nhouse\n"), ("lighthouse",)),
+    Shape("a report with the head of what came back", parts("report", text("Not delivered."),
+          "Content-Type: text/rfc822-headers\n\nSubject: To the Whimbrel"), ("Whimbrel",), records=1),
     Shape("a calendar as a form", parts("alternative", text("Come to the launch."),
           text(EVENT, "calendar", "X: y\n")), ("Razorbill", "Pier 9")),
     Shape("hidden words", mail(html('<div style="display:none">preview</div><p>Shown Curlew</p>')),
@@ -328,8 +342,15 @@ def test_a_mailbox_gives_as_many_messages_as_it_has(
     assert MailFiles().recognises(path)
     batches = read(path)
     assert [draft.text for draft in drafts(batches)] == ["Evening 0.", "Evening 1.", "Evening 2."]
-    path.write_bytes(box(separator).replace("\n", "\r\n").encode())
-    assert len(drafts(read(path))) == 3
+    path.write_bytes(codecs.BOM_UTF8 + box(separator).replace("\n", "\r\n").encode())
+    assert [draft.title for draft in drafts(read(path))] == ["Letter 0", "Letter 1", "Letter 2"]
+
+
+def test_a_page_that_a_browser_saved_is_no_mail(tmp_path: Path) -> None:
+    (tmp_path / "one.eml").write_bytes(parts("related", html("The tide is late.")))
+    (tmp_path / "tide.mhtml").write_bytes(parts("related", html("The ebb is early.")))
+    (mail,) = drafts(read(tmp_path))
+    assert mail.text == "The tide is late."
 
 
 def test_a_mailbox_without_its_first_separator_is_one(tmp_path: Path) -> None:

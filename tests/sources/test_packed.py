@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import tarfile
 import zipfile
 from pathlib import Path
@@ -44,6 +45,18 @@ def test_an_archive_in_an_archive_is_a_folder_in_a_folder(tmp_path: Path) -> Non
     }
     lamp = next(draft for draft in drafts if draft.source_id.endswith("lamp.txt"))
     assert (lamp.created_at, lamp.metadata["path"]) == (1_600_000_000_000, lamp.source_id)
+
+
+@pytest.mark.parametrize("at", [0, 499_162_500], ids=["no time", "npm"])
+def test_a_time_that_is_that_of_no_file_is_not_believed(at: int, tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as archive:
+        member = tarfile.TarInfo("lamp.txt")
+        member.size, member.mtime = 1, at
+        archive.addfile(member, io.BytesIO(b"x"))
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    (draft,), _ = read(path)
+    assert draft.created_at == 1_600_000_000_000
 
 
 @pytest.mark.parametrize("module", [gzip, bz2, lzma], ids=["gz", "bz2", "xz"])
@@ -120,7 +133,7 @@ def test_a_link_in_a_zip_is_left(tmp_path: Path) -> None:
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacker, "_RATIO_FROM", 2**20)
     path = zipped(tmp_path / "a.zip", {"zeros": bytes(50 * 2**20)})
-    with pytest.raises(Refusal, match="an archive bomb"):
+    with pytest.raises(Refusal, match=r"an archive bomb.*; if you trust it, unpack it"):
         unpacked(path, tmp_path / "out")
 
 

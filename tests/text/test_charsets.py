@@ -211,6 +211,11 @@ def test_data_with_zeros_is_no_text_of_two_bytes(data: bytes) -> None:
     assert binary_reason(data, ".dat")
 
 
+def test_single_zeros_do_not_make_a_text_one_of_two_bytes(tmp_path: Path) -> None:
+    data = b"id,text\n1,quay\0\n2,lantern\n3,the pier is of oak\n4,so are the boats"
+    assert "lantern" in _table(data, tmp_path)
+
+
 LETTER = "Die Gebühren für den Liegeplatz in Köln steigen. Grüße aus dem Büro"
 
 
@@ -235,6 +240,8 @@ LETTER = "Die Gebühren für den Liegeplatz in Köln steigen. Grüße aus dem B�
         (b"x" * 300_000 + " Straße Käse".encode("cp1252"), "", "x" * 300_000 + " Straße Käse"),
         (b"\x1b$B\x2d\x21\x45\x74\x1b(B", "iso-2022-jp", "①灯"),
         (b"\xad\xa1\xc5\xf4", "euc-jp", "①灯"),
+        ("Empfänger;Währung\nBäckerei;EUR".encode("cp850"), "", "Empfänger;Währung\nBäckerei;EUR"),
+        ("Er sagte „ja“ und „nein“".encode("cp1252"), "", "Er sagte „ja“ und „nein“"),
         (b"", "utf-8", ""),
     ],
 )  # fmt: skip

@@ -26,6 +26,7 @@ KNOWN = installed_kinds().vocabulary
         ("was haben wir gestern über den Garten gesagt", "gestern", "Nov 19"),
         ("la facture d'octobre 2024", "d'octobre 2024", "Oct 1-31, 2024"),
         ("courriel de Claire la semaine dernière", "la semaine dernière", "Nov 10-16"),
+        ("courrier reçu hier", "hier", "Nov 19"),
         ("courriel de Claire il y a deux jours", "il y a deux jours", "Nov 18"),
         ("factura de octubre de 2024", "de octubre de 2024", "Oct 1-31, 2024"),
         ("correo de Tomás del mes pasado", "del mes pasado", "Oct 1-31"),
@@ -37,6 +38,24 @@ def test_a_time_is_read_in_its_language(text: str, phrase: str, days: str) -> No
     assert times is not None
     assert [(each.phrase, each.read_as) for each in times.dates] == [(phrase, days)]
     assert phrase not in times.rest
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "was haben wir gestern gemacht",
+        "woran habe ich letzte Woche gearbeitet",
+        "was ist gestern passiert?",
+        "qu'est-ce qu'on a fait hier",
+        "qu'avons-nous fait la semaine dernière ?",
+        "¿qué hicimos ayer?",
+        "qué pasó la semana pasada",
+    ],
+)
+def test_a_question_that_is_only_a_time_asks_for_all_from_then(text: str) -> None:
+    times = find_times(text, NOW, UTC)
+    assert times is not None
+    assert times.alone
 
 
 @pytest.mark.parametrize(

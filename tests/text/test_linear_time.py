@@ -294,6 +294,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "words.hashes_alone": words.hashes_alone,
     "words.mostly_foreign": words.mostly_foreign,
     "words.extra_terms": words.extra_terms,
+    "words.said_by": lambda text: words.said_by([text]),
     "words.read": words.read,
 }
 

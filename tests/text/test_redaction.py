@@ -291,3 +291,8 @@ def test_a_name_that_comes_again_is_looked_through_once_and_a_text_is_not_kept()
     assert [redact(path), redact(path), redact(text)] == [(path, 0), (path, 0), (text, 0)]
     after = redaction._redacted_name.cache_info()
     assert (after.hits - before.hits, after.misses - before.misses) == (1, 1)
+
+
+def test_a_secret_in_the_colours_of_a_terminal_is_found() -> None:
+    text, count = redact("password: \x1b[1mK9xyz9Qq\x1b[0m and more")
+    assert (text, count) == ("password: \x1b[1m[redacted:password]\x1b[0m and more", 1)

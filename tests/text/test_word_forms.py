@@ -90,3 +90,10 @@ def test_a_plain_text_stays_plain_and_every_span_is_one_of_the_text(text: str) -
         spans = [view.span(at, at + 1) for at in range(len(view.text))]
         assert all(0 <= start < end <= len(text) for start, end in spans)
         assert spans == sorted(spans)
+
+
+def test_a_word_behind_a_colour_of_a_terminal_is_a_word() -> None:
+    log = "\x1b[1m\x1b[32mCompiling\x1b[0m quay v1\n\x1b]8;;https://e.org/\x1b\\\x1b[31mlantern\x1b[0m"
+    assert {"compiling", "quay", "lantern"} <= set(words.extra_terms(log).split())
+    assert word_forms.plain(log) == "Compiling quay v1\nlantern"
+    assert word_forms.has_forms(log)

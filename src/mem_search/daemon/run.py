@@ -9,6 +9,7 @@ stops can be named and ended.
 from __future__ import annotations
 
 import asyncio
+import errno
 import gc
 import ipaddress
 import logging
@@ -21,6 +22,7 @@ import threading
 import time
 from collections.abc import Coroutine, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mem_search import __version__
@@ -52,6 +54,9 @@ STOP_LIMIT = 5.0
 
 What was acknowledged is stored by then, and the next start does the rest, as after a crash.
 """
+
+_LOOKS_EVERY = 2.0
+"""Seconds between two looks at whether the home is still there."""
 
 _TRIES = 4
 """Addresses that are tried for the viewer; the first is free where the system has any."""
@@ -166,7 +171,25 @@ def _run(settings: Settings, listener: socket.socket, echo: bool) -> None:
             extra = [each for each in (local, viewer) if not isinstance(each, str)]
             asyncio.run(_serve(settings, [listener, *extra], state, viewer))
         finally:
-            clear_state(settings.worker_file)
+            if not _is_replaced(settings.home):  # else that of the worker of the new one
+                clear_state(settings.worker_file)
+
+
+def _is_replaced(home: Path) -> bool:
+    """Whether ``home`` is gone, or is no longer the folder that this process works in."""
+    try:
+        return not os.path.samestat(Path().stat(), home.stat())
+    except OSError as error:
+        return error.errno in (errno.ENOENT, errno.ENOTDIR)
+
+
+async def _leave_without(home: Path) -> None:
+    """End the worker when its home was removed or replaced: nobody finds it any more, and the
+    worker of a new home has its own index in the same place."""
+    while not _is_replaced(home):  # noqa: ASYNC110  nothing tells of it
+        await asyncio.sleep(_LOOKS_EVERY)
+    log.warning("%s was removed or replaced: leaving", home)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 async def _serve(
@@ -212,7 +235,9 @@ async def _serve(
         connections = Connections(listeners, runner.server, Limits.of(settings))
         connections.start()
         log.info("%s answers at %s, pid %d", __version__, state.url, state.pid)
+        leaving = asyncio.create_task(_leave_without(settings.home))
         await _until(stop, _opened(lifecycle))
+        leaving.cancel()
     finally:
         lifecycle.key = ""  # from here on another program may listen on this port
         if connections is not None:

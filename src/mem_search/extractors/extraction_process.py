@@ -31,7 +31,8 @@ def _load() -> Callable[[tuple[str, str, int, bool, bool]], Extracted | Refused]
         except Exception as error:  # noqa: BLE001  a library may raise anything over a bad file
             return Refused(f"it is damaged: {type(error).__name__}: {str(error)[:200]}")
         if len(document.text) > _MAX_TEXT_CHARS:
-            return Refused(f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters")
+            most = f"{_MAX_TEXT_CHARS // 10**6} million characters"
+            return Refused(f"its text is longer than {most}; split it and add the parts")
         return document
 
     return read

@@ -19,7 +19,7 @@ from mem_search.patterns import pattern
 
 BLOCKS: Final = frozenset(
     "address article aside blockquote br dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5"
-    " h6 header hr li main nav ol p pre section table td th tr ul title".split()
+    " h6 header hr li main nav ol p pre section summary table td th tr ul title".split()
 )
 SILENT: Final = frozenset(("script", "style", "noscript", "template", "svg"))
 

@@ -24,7 +24,7 @@ _PARAGRAPH: Final = pattern(
     rb"(.*?)</(?:text:(?:p|h)|presentation:|math:)",
     re.DOTALL,
 )
-_DELETED: Final = pattern(rb"<text:tracked-changes\b.*?</text:tracked-changes>", re.DOTALL)
+_DELETED: Final = pattern(rb"<text:(tracked-changes|note-citation)\b.*?</text:\1>", re.DOTALL)
 _TAG: Final = pattern(
     rb"<(?P<space>/?text:(?:tab|line-break|s|p|h|note(?:-\w+)?)\b|/?(?:office|dc|meta):)?[^>]{0,5000}>"
 )
@@ -133,8 +133,8 @@ def _runs(element: Any) -> Iterator[str]:
     yield element.text or ""
     for child in element:
         match local(child):
-            case "p" | "h" | "binary-data":
-                pass
+            case "p" | "h" | "binary-data" | "note-citation":
+                pass  # the number of a note is no part of the word before it
             case "tab":
                 yield "\t"
             case "line-break":

@@ -181,7 +181,8 @@ def _read(document: Any, first: int) -> _Reading:
         size += len(text)
         if size > _MAX_TEXT_CHARS:
             raise Unreadable(
-                f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters"
+                f"its text is longer than {_MAX_TEXT_CHARS // 10**6} million characters; split it"
+                " and add the parts"
             )
         is_late = bool(reading.by) and time.monotonic() - started > _SECONDS
         # What took too much with its picture is read without it, and only that.

@@ -19,7 +19,7 @@ from mem_search.model import Record
 from mem_search.patterns import pattern
 from mem_search.records.origin import INSTRUCTION_LIKE
 from mem_search.text import instructions
-from mem_search.text.control_characters import CLASS
+from mem_search.text.control_characters import CLASS, SEQUENCE
 from mem_search.text.decoding import without_escapes
 
 RECALLED: Final = "recalled-memory"
@@ -83,7 +83,7 @@ def _brackets(alike: str, start: int, end: int) -> list[int]:
     return [at for at in range(start, last) if alike[at] == "<"]
 
 
-_CONTROL = pattern(f"[{CLASS}]")
+_CONTROL = pattern(f"{SEQUENCE}|[{CLASS}]")
 _HEAD: Final = pattern(r"(?:[A-Za-z][A-Za-z -]{0,30}:[^\n]*\n){1,12}\n")
 """Lines such as ``URL: …`` before a text."""
 

@@ -22,7 +22,7 @@ from mem_search.search.state import NO_NUMBERS, LegScores, RankingInput, StageDa
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import identifiers, record_ids, spelling, wordpieces
 from mem_search.text.sketch import NO_SKETCHES, Sketches
-from mem_search.text.words import all_of, any_of
+from mem_search.text.words import all_of, any_of, bigrams, said_by
 
 HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
@@ -208,7 +208,9 @@ def _covered(inputs: RankingInput) -> Covered | None:
     question, snapshot = inputs.question, inputs.snapshot
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
-    typed = dict.fromkeys((*asked.words, *asked.cjk, *phrased))
+    # The index has pairs of characters of a run in Chinese, Japanese or Korean, and not all of it.
+    part_of = {pair: said for said in said_by(asked.cjk) for pair in bigrams(said)}
+    typed = dict.fromkeys((*asked.words, *part_of, *phrased))
     groups = [
         (word, *asked.forms_of(word), *_spelt_nearly(word, asked.near))
         for word in typed
@@ -219,7 +221,7 @@ def _covered(inputs: RankingInput) -> Covered | None:
         return None
     having = iter(snapshot.passages_with([word for group in groups for word in group]))
     size, passages = snapshot.corpus().size, inputs.union.passages
-    total, unknown, missing = 0.0, 0.0, []
+    total, unknown, missing, known = 0.0, 0.0, [], set[str]()
     shares = np.zeros(len(passages))
     asks_alone = all(map(_ASKING.issuperset, groups))
     for group in groups:
@@ -232,11 +234,13 @@ def _covered(inputs: RankingInput) -> Covered | None:
         if count:
             is_held = np.any([are_among(passages, each) for each in holders], axis=0)
             shares += rarity * is_held
+            known.add(part_of.get(group[0], ""))
         else:
             unknown += rarity
-            missing.append(group[0])
+            missing.append(part_of.get(group[0], group[0]))
     # That a small store lacks a word says little.
     unknown *= size / (size + SMALL_STORE)
+    missing = [word for word in dict.fromkeys(missing) if word not in known]
     return Covered(shares / total, unknown / total, tuple(missing))
 
 

@@ -50,6 +50,7 @@ _BEGAN: Final = pattern(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\
 _BEGINS: Final = pattern(
     rb"^# aider chat started at \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\r?$", re.MULTILINE
 )
+_OWN: Final = pattern(r"^(#### |> ).*  $", re.MULTILINE)
 _AT: Final = pattern(r"# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{1,6})")
 _EDITED: Final = pattern(r"Applied edit to (\S.*)")
 _ADDED: Final = pattern(r"Added (?!\d+ lines? of output)(\S.*?) to (?:the chat|read-only files)\.?")
@@ -186,9 +187,11 @@ class _Chat:
 def _chats(text: str) -> Iterator[_Chat]:
     """The chats of a history. A line is the model's unless it ends as Aider ends its own."""
     chat, prompt, output = None, list[str](), list[str]()
+    # An editor, or a hook before a commit, takes blanks from the ends of lines.
+    stripped = tuple({"#### ", "> "} - {own[1] for own in _OWN.finditer(text)})
     for raw in [*text.split("\n"), "# end"]:
         began = _BEGAN.fullmatch(raw)
-        is_own = raw.endswith("  ") or raw in ("> ", "#### ")
+        is_own = raw.endswith("  ") or raw.startswith(stripped) or raw in ("> ", "#### ")
         if prompt and not (is_own and raw.startswith("#### ")):
             _ask(chat, "\n".join(prompt).strip()) if chat else None
             prompt = []

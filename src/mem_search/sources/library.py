@@ -28,6 +28,9 @@ NAME: Final = "library"
 _MAX_BYTES: Final = 100 * 2**20
 _PIECE: Final = pattern(r'"([^"]*)"|\{([^{}]*)\}')
 _JOINED: Final = pattern(r'\s*(?:"[^"]*"|\{[^{}]*\})(?:\s*#\s*(?:"[^"]*"|\{[^{}]*\}))+\s*')
+_ENCLOSED: Final = pattern(r'\A(?:"([^"]*)"|\{([^{}]*)\})\Z')
+_DAY: Final = pattern(r"([0-9]{4})(?:[-/]([0-9]{1,2}))?(?:[-/]([0-9]{1,2}))?(?![0-9])")
+_MONTHS: Final = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 _TAG: Final = pattern(r"<[^<>]{0,500}>")
 _BIB: Final = pattern(rb"^\s{0,8}@\s?[A-Za-z]{3,30}\s?[{(]", re.MULTILINE)
 _RIS: Final = pattern(r"^([A-Z][A-Z0-9])  - ?(.*)$")
@@ -151,10 +154,13 @@ def _of_bibtex(content: str, name: str) -> Iterator[_Work | LedgerEntry]:
     for block in library.failed_blocks:
         same = getattr(block, "ignore_error_block", None)
         if same is not None and hasattr(same, "fields"):  # a key that stands twice
+            for each in same.fields:  # which has its braces or quotes still
+                each.value = _ENCLOSED.sub(r"\1\2", str(each.value))
             yield _bibtex(same, shown)
         else:
-            item = f"{name}:{(block.start_line or 0) + 1}"
-            yield LedgerEntry(item, "failed", f"the entry cannot be read: {block.error}")
+            item, why = f"{name}:{(block.start_line or 0) + 1}", block.error
+            why = getattr(why, "abort_reason", "") or str(why)
+            yield LedgerEntry(item, "failed", f"the entry cannot be read: {why}")
     for entry in library.entries:
         yield _bibtex(entry, shown)
 
@@ -288,12 +294,21 @@ def _draft(work: _Work) -> Draft | None:
         source_id=work.key,
         text="\n\n".join(dict.fromkeys(filter(None, lines))),
         title=title,
-        created_at=moment(work.one("date").replace("/", "-").strip("-")),
+        created_at=_published(work),
         updated_at=moment(work.one("added")),
         url=url if "://" in url else "",
         tags=tuple(dict.fromkeys(tags)),
         metadata={key: value for key, value in metadata.items() if value},
     )
+
+
+def _published(work: _Work) -> int | None:
+    """When it was published: the first day of a year or month, as most works state no more."""
+    if (day := _DAY.match(said := work.one("date"))) is None:
+        return moment(said)
+    named = "".join(work.said.get("month", []))[:3].lower()
+    month = _MONTHS.index(named) + 1 if named in _MONTHS else int(named) if named.isdecimal() else 1
+    return moment(f"{day[1]}-{int(day[2] or month):02}-{int(day[3] or 1):02}")
 
 
 def _plain(words: str) -> str:

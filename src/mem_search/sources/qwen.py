@@ -23,7 +23,7 @@ from mem_search.sources.agent_work.transcripts import (
     words,
 )
 from mem_search.sources.conversations import fields, items, json_lines, moment
-from mem_search.sources.whole_files import WholeFile
+from mem_search.sources.whole_files import WholeFile, head
 
 _TOOLS: Final[Tools] = {
     "run_shell_command": ("Bash", "command"),
@@ -60,6 +60,7 @@ class Qwen(SessionFiles):
         return (
             path.suffix == ".jsonl"
             and path.parts[-2:-1] == ("chats",)
+            and (path.parts[-4:-3] == ("projects",) or b'"sessionId"' in head(path, 65_536))
             and not (
                 path.name.startswith("session-")  # Gemini CLI, from which Qwen Code was made
             )

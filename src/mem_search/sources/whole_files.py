@@ -272,7 +272,8 @@ class WholeFiles(BaseSource):
                     batch.note(output)
                 yield count
         except (OSError, *DAMAGED_ZIP) as error:
-            batch.fail(item, f"it cannot be read: {error}")
+            why = str(error)
+            batch.fail(item, why if why.startswith("it ") else f"it cannot be read: {why}")
         except StorageError:
             raise  # a full disk is no fault of the file
         except RecursionError:

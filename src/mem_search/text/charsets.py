@@ -25,6 +25,9 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _WIDE: Final = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
+_NOT_ASCII: Final = bytes([*range(9), *range(14, 32), *range(127, 256)])
+_SINGLE: Final = 0.8
+"""Share of printable ASCII in what has a byte for each character. Two bytes for each have half."""
 _HEAD: Final = 4096
 """Bytes that show whether a text has two or four of them for each character."""
 
@@ -118,6 +121,8 @@ _LIKELY: Final = (
     " euc-jp gb18030 big5 cp949"
 ).split()
 _ISO: Final = ["iso-8859-2", "iso-8859-6", "iso-8859-7"]
+_BEYOND_ASCII: Final = pattern(rb"[\x80-\xff]")
+_UMLAUT_OF_DOS: Final = pattern(rb"(?<=[A-Za-z])[\x81\x84\x94](?=[a-z])")
 _C1: Final = pattern(rb"[\x80-\x9f]")
 """Bytes that no text in a charset of ISO 8859 has."""
 _OTHER_SCRIPT: Final = pattern("[\u0370-\u06ff]")
@@ -200,6 +205,9 @@ def wide(head: bytes) -> str:
     """The codec of a text of two or four bytes a character, without a mark; else ""."""
     if b"\0" not in head:
         return ""
+    single = len(head.translate(None, _NOT_ASCII))
+    if single >= _SINGLE * len(head):  # a table or log in which a program left single zeros
+        return ""
     best, most = "", 0
     for codec in _WIDE:
         try:
@@ -268,6 +276,9 @@ def _beyond_ascii(text: str) -> int:
 def _likeliest(data: bytes) -> str:
     """The codec that the text is most likely in."""
     from chardet import detect_all
+
+    if 2 * len(_UMLAUT_OF_DOS.findall(data)) > len(_BEYOND_ASCII.findall(data)):
+        return "cp850"  # in Windows-1252 these are quotes, and none stands within a word
 
     among = [*_LIKELY, *(() if _C1.search(data) else _ISO)]
     guesses = detect_all(data, ignore_threshold=True, max_bytes=len(data), include_encodings=among)

@@ -28,6 +28,10 @@ MARKS = PLAIN + BOLD + DIM + KIND + WORD + REF + HINT
 CLASS = "".join(f"{chr(first)}-{chr(last)}" for first, last in _RANGES)
 """The inside of a character class of a regular expression."""
 
+SEQUENCE = "\x1b(?:\\[[0-9;:?]{0,40}[@-~]|\\][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\\\))"
+"""What a terminal shows as a colour or a link, as a regular expression. To whoever drops its first
+character alone, ``ESC[1mquay`` is the word 1mquay."""
+
 _POINTS = [point for first, last in _RANGES for point in range(first, last + 1)]
 _REMOVED = dict.fromkeys(_POINTS)
 _SHOWN = {point: f"\\x{point:02x}" if point < 0x100 else f"\\u{point:04x}" for point in _POINTS} | {
@@ -44,7 +48,12 @@ _IN_JSON = {
 
 
 def removed(text: str) -> str:
-    """``text`` without them. ``\\r\\n`` stays: CSV and HTTP end their lines with it."""
+    """``text`` without them, and without the sequences for colours (``ESC[1m``) that they begin.
+
+    ``\\r\\n`` stays: CSV and HTTP end their lines with it.
+    """
+    first, *rest = text.split("\x1b[")
+    text = first + "".join(part.lstrip("0123456789;:?")[1:] for part in rest)
     return "\r\n".join(part.translate(_REMOVED) for part in text.split("\r\n"))
 
 

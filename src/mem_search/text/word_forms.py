@@ -1,8 +1,9 @@
 """Words as they are searched: one form for index and question, however they are written.
 
-A soft hyphen in a word, a ligature, full width, Arabic letters as a PDF draws them: readers see the
-word and nobody can type it so. ``words.extra_terms`` puts the plain form into the index beside the
-text, ``words.read`` asks for it, and ``highlight`` finds the way back: texts stay as they were.
+A soft hyphen in a word, a ligature, full width, the colour of a terminal, Arabic letters as a PDF
+draws them: readers see the word and nobody can type it so. ``words.extra_terms`` puts the plain
+form into the index beside the text, ``words.read`` asks for it, and ``highlight`` finds the way
+back: texts stay as they were.
 
 Most of it is Unicode's NFKC. Left out is what NFKC takes apart and people type as it is: vowels of
 Thai, letters of Korean.
@@ -15,6 +16,7 @@ import unicodedata
 from typing import Final
 
 from mem_search.patterns import pattern
+from mem_search.text.control_characters import SEQUENCE
 from mem_search.text.decoding import View, replaced
 
 _UNSEEN: Final = (
@@ -44,17 +46,21 @@ _COMPATIBLE: Final = (
 _MARKS: Final = "\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u3099\u309a"
 """What is one character with the letter before it."""
 
+_ESCAPE: Final = "\x1b"
+
 _JAMO: Final = "[\u1100-\u1112][\u1161-\u1175][\u11a8-\u11c2]?"
 _SEEN: Final = f"{_UNSEEN}{_HYPHENS}{_APOSTROPHES}{_COMPATIBLE}"
 
 
 def _clusters(special: str) -> re.Pattern[str]:
-    return pattern(f"{_JAMO}|[\uff66-\uff9d][\uff9e\uff9f]|[^\\W_][{_MARKS}]+|[{special}]")
+    return pattern(
+        f"{SEQUENCE}|{_JAMO}|[\uff66-\uff9d][\uff9e\uff9f]|[^\\W_][{_MARKS}]+|[{special}]"
+    )
 
 
-_ANY: Final = pattern(f"[{_SEEN}{_IN_WORDS}{_MARKS}\u1161-\u1175]")
+_ANY: Final = pattern(f"[{_ESCAPE}{_SEEN}{_IN_WORDS}{_MARKS}\u1161-\u1175]")
 _CLUSTERS: Final = _clusters(_SEEN + _IN_WORDS)
-_ANY_SEEN: Final = pattern(f"[{_SEEN}]")
+_ANY_SEEN: Final = pattern(f"[{_ESCAPE}{_SEEN}]")
 _CLUSTERS_SEEN: Final = _clusters(_SEEN)
 _DROPPED: Final = pattern(f"[{_UNSEEN}{_IN_WORDS}]+")
 
@@ -98,7 +104,7 @@ SIGN: Final = pattern(
 )
 """A flag, an emoji without the colour of its skin, an arrow, a sign of money or of mathematics."""
 
-RULES: Final = "words-3"
+RULES: Final = "words-4"
 """The version of these rules; what others put into the index is put there again."""
 
 
@@ -109,25 +115,27 @@ def folded(word: str) -> str:
 
 def plain(text: str) -> str:
     """``text`` with its words in the form in which they are searched; case and accents stay."""
-    if text.isascii() or not _ANY.search(text):
-        return text
-    return _CLUSTERS.sub(_plain, text)
+    return text if _is_plain(text, _ANY) else _CLUSTERS.sub(_plain, text)
 
 
 def view(text: str) -> View | None:
     """``plain(text)`` with the way back to the places in ``text``; None where it is the same."""
-    return None if text.isascii() or not _ANY.search(text) else replaced(text, _CLUSTERS, _plain)
+    return None if _is_plain(text, _ANY) else replaced(text, _CLUSTERS, _plain)
 
 
 def seen(text: str) -> str:
     """``text`` as a reader sees it, for a model: like ``plain``, with all signs of its script."""
-    if text.isascii() or not _ANY_SEEN.search(text):
-        return text
-    return _CLUSTERS_SEEN.sub(_plain, text)
+    return text if _is_plain(text, _ANY_SEEN) else _CLUSTERS_SEEN.sub(_plain, text)
+
+
+def _is_plain(text: str, others: re.Pattern[str]) -> bool:
+    return (text.isascii() and _ESCAPE not in text) or not others.search(text)
 
 
 def has_forms(text: str) -> bool:
     """Whether the index has further words for ``text`` by these rules, which older ones lacked."""
+    if _ESCAPE in text:
+        return True
     if not text.isascii() and any(each.search(text) for each in (_ANY, _FOLDS, SIGN)):
         return True
     return bool(joined(text))
@@ -135,6 +143,8 @@ def has_forms(text: str) -> bool:
 
 def _plain(match: re.Match[str]) -> str:
     sign = match[0]
+    if sign[0] == _ESCAPE:
+        return ""
     if sign in _SIGNS:
         return " "
     if sign in _HYPHENS:

@@ -28,6 +28,8 @@ _URL: Final = pattern(r"https?://\S+\Z", re.IGNORECASE)
 _MAILBOX: Final = pattern(r"imaps?://\S+\Z", re.IGNORECASE)
 _NOTION: Final = pattern(r"notion://\S*\Z", re.IGNORECASE)
 _FROM_ENVIRONMENT: Final = "MEM_SEARCH_IMAP_PASSWORD"
+_OF_TEXT: Final = pattern(r"\s|[、。，！？「]")
+"""What no name of a file has by chance; Chinese and Japanese have no blanks between words."""
 _SHOWN: Final = 10
 """Files that could not be read, each with its reason."""
 
@@ -157,7 +159,7 @@ def _note_in(words: list[str]) -> str | None:
     missing = [word for word in words if not _exists(word)]
     if not missing:
         return None
-    if len(words) == 1 and any(character.isspace() for character in words[0].strip()):
+    if len(words) == 1 and _OF_TEXT.search(words[0].strip()):
         return words[0]
     raise InputError(
         f"{missing[0] or repr('')} does not exist; a note is one argument in quotes: "

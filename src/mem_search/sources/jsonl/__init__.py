@@ -144,6 +144,7 @@ class Jsonl(BaseSource):
     """
 
     name = NAME
+    looks_in = "what you name: mem-search import jsonl FILE"
     file_format = FileFormat(
         (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
         ("application/x-ndjson", "application/jsonl"),

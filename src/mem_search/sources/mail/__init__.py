@@ -98,7 +98,7 @@ class MailFiles(BaseSource):
             return True
         if suffix == INDEX:
             return head(path, len(_MORK)) == _MORK
-        if suffix in extractors.SUFFIXES and suffix != ".txt":
+        if _is_document(path):
             return False
         return format_of(path.name, head(path, _HEAD)) is not None
 
@@ -263,7 +263,8 @@ class _Reading:
             begins = opened.read(_HEAD)
             lines = with_lines(opened, begins)
             read = None
-            match format_of(file.path.name, begins) if begins.strip() else None:
+            is_other = not begins.strip() or _is_document(file.path)
+            match None if is_other else format_of(file.path.name, begins):
                 case "mbox":
                     yield from self._read_box(file, lines, done)
                     return
@@ -292,6 +293,11 @@ class _Reading:
             yield _Step(file, done + start.offset, start), item, read
         end = replace(start, size=file.size, modified=file.modified)
         yield _Step(file, done + file.size, end, is_last=True), "", None
+
+
+def _is_document(path: Path) -> bool:
+    """Whether another source reads it: a page that Chrome saved (``.mhtml``) has a head of mail."""
+    return path.suffix.lower() in extractors.SUFFIXES and path.suffix.lower() != ".txt"
 
 
 def _read_file(opened: BinaryIO, form: Format) -> Mail:

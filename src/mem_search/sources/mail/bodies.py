@@ -27,6 +27,9 @@ _NO_WORDS: Final = pattern(r"<(style|script)[\s>]|<!--")
 _TAG: Final = pattern(r"<[a-zA-Z/!?][^<>]{0,20000}>")
 _WORD: Final = pattern(r"[^\W_]{2,}")
 _URL: Final = pattern(r"(?:https?://|www\.|mailto:|cid:)[^\s<>]{1,2000}")
+_SOFT_END: Final = pattern(r"=[ \t]++(?=\r?\n)")
+_NO_BASE64: Final = pattern(r"\n(?=[^\n]{0,200}[^A-Za-z0-9+/=\s])")
+_BASE64: Final = pattern(r"^[A-Za-z0-9+/]{60,76}\r?$", re.MULTILINE)
 _NO_WIDTH: Final = pattern("[\u00ad\u034f\u200b-\u200f\u2060-\u2064\ufeff]")
 _NO_EDGE: Final = "\u00ad\u034f\u200b\u200c\u2060\ufeff"
 _FILLERS: Final = pattern(
@@ -249,6 +252,19 @@ class _Page:
 
     def text(self) -> str:
         return _joined(self._lines)
+
+
+def without_footer(coded: str, coding: str) -> tuple[str, str]:
+    """A text as it was encoded, and what a list wrote behind it, in plain letters.
+
+    Blanks behind a line that goes on came on the way (RFC 2045, 6.7).
+    """
+    if coding == "quoted-printable" and coded.isascii():
+        return _SOFT_END.sub("=", coded), ""
+    footer = _NO_BASE64.search(coded) if coding == "base64" else None
+    if footer is None or _BASE64.search(coded, footer.end()):
+        return coded, ""
+    return coded[: footer.start()], coded[footer.start() :]
 
 
 def unflowed(text: str, *, delete_space: bool = False) -> str:

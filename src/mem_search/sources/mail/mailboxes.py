@@ -8,6 +8,7 @@ MMDF has a line of four control characters before and after each message.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 import zlib
@@ -143,6 +144,7 @@ def messages_of(file: BinaryIO, start: Place) -> Iterator[StoredMessage]:
     is_bare = False
     while line := file.readline(_MAX_LINE_BYTES):
         end = at + len(line)
+        line = line if at else line.removeprefix(codecs.BOM_UTF8)
         if at_start and (at == 0 or _separates(file, line, is_apart=is_apart)) and _is_from(line):
             if at > begun and (size or not is_bare):
                 number += 1

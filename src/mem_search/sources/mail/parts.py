@@ -32,6 +32,7 @@ from mem_search.sources.mail.bodies import (
     stated_words,
     together,
     unflowed,
+    without_footer,
 )
 from mem_search.sources.mail.mailboxes import Place, format_of, messages_of
 from mem_search.sources.mail.message import (
@@ -46,7 +47,8 @@ from mem_search.text.charsets import decoded, decoded_page
 
 _MAX_PARTS: Final = 1_000
 _MAX_DEPTH: Final = 20
-_TEXTS: Final = ("text/plain", "text/html", "text/enriched", "message/delivery-status")
+_TEXTS: Final = ("text/plain", "text/html", "text/enriched", "text/rfc822-headers",
+                 "message/delivery-status")  # fmt: skip
 _SIGNATURES: Final = ("application/pkcs7-signature", "application/x-pkcs7-signature",
                       "application/pgp-signature", "application/pgp-keys")  # fmt: skip
 _OF_SIGNATURES: Final = (".p7s", "signature.asc")
@@ -356,12 +358,18 @@ class Reader:
 
 def _data_of(part: Message) -> bytes:
     """The bytes of a part. Of base64 that is cut off, what came before the cut."""
+    footer = ""
+    if isinstance(coded := part.get_payload(), str) and part.get_content_maintype() == "text":
+        coding = str(part.get("content-transfer-encoding", ""))
+        kept, footer = without_footer(coded, coding.strip().lower())
+        if kept != coded:
+            part.set_payload(kept)
     data = part.get_payload(decode=True)
     data = data if isinstance(data, bytes) else b""
     if any(isinstance(each, InvalidBase64LengthDefect) for each in part.defects):
         letters = _NO_BASE64.sub(b"", data)
-        return base64.b64decode(letters[: len(letters) // 4 * 4])
-    return data
+        data = base64.b64decode(letters[: len(letters) // 4 * 4])
+    return data + footer.encode("utf-8", "surrogateescape")
 
 
 def _form(name: str, data: bytes) -> str:

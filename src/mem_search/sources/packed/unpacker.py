@@ -35,6 +35,8 @@ MAX_FILES: Final = 50_000
 MAX_UNPACKED: Final = 4 * 2**30
 """Bytes of all of them together, which lie on the disk while they are read."""
 
+_FIRST_TIME: Final = 631_152_000
+"""1990. Programs that write no times, or the same for all, write 1970, 1980 or 1985."""
 MAX_RATIO: Final = 300
 """So many times its size an archive may unpack to; honest ones of text come to a tenth of it."""
 
@@ -96,16 +98,16 @@ def kind_of(head: bytes, name: str) -> str:
 
 def unpack(path: Path, name: str, folder: Path) -> Unpacked:
     """Unpack the archive at ``path``, which people call ``name``. Raises Refusal, OSError."""
-    size = path.stat().st_size
+    size, at = path.stat().st_size, path.stat().st_mtime
     most = min(MAX_UNPACKED, shutil.disk_usage(folder).free // _FREE_SHARE)
-    work = _Unpacking(folder, most, max(_RATIO_FROM, size * MAX_RATIO))
+    work = _Unpacking(folder, most, max(_RATIO_FROM, size * MAX_RATIO), at)
     work.archive(path, name, folder, 1)
     return work.output
 
 
 class _Unpacking:
-    def __init__(self, root: Path, most: int, bomb: int) -> None:
-        self._root, self._most, self._bomb = root, most, bomb
+    def __init__(self, root: Path, most: int, bomb: int, at: float) -> None:
+        self._root, self._most, self._bomb, self._at = root, most, bomb, at
         self.output = Unpacked()
 
     def archive(self, path: Path, name: str, folder: Path, depth: int) -> None:
@@ -235,7 +237,10 @@ class _Unpacking:
         if self.output.files + files > MAX_FILES:
             raise Refusal(f"it holds more than {MAX_FILES:,} files; unpack it and add its folder")
         if self.output.size + size > self._bomb:
-            raise Refusal(f"it unpacks to more than {MAX_RATIO} times its size (an archive bomb)")
+            raise Refusal(
+                f"it unpacks to more than {MAX_RATIO} times its size (an archive bomb); if you"
+                " trust it, unpack it and add its folder"
+            )
         if self.output.size + size > self._most:
             raise Refusal(
                 f"it unpacks to more than {self._most / 2**30:.1f} GB; unpack it and add its folder"
@@ -276,6 +281,7 @@ class _Unpacking:
             return
         self.output.files += 1
         with suppress(OSError, OverflowError, ValueError):
+            at = at if at >= _FIRST_TIME else self._at
             os.utime(target, (at, at))
         yield target, name
 

@@ -71,7 +71,8 @@ GERMAN = Language(
     articles="der die das den dem des einem einer mein meine meinem meinen meiner unserem unserer",
     joining="und oder",
     empty="alle allen bitte das dem den der ein eine einen finde gib ich im mein meine meinen mir"
-    " dokumente suche unsere welche welcher welches wo zeig zeige zeigt",
+    " dokumente gearbeitet gemacht getan habe haben ist passiert suche unsere welche welcher"
+    " welches wir wo woran zeig zeige zeigt",
     particles="aber als am an auf aus bei beim bis dann dass dazu denn dich dir doch durch euch"
     " für gegen gibt habe haben hier hinter ihm ihn ihnen ihr ihre ihrem ihren in ins"
     " ist jede jeder jetzt kann kein keine kostet kosten kostete mehr mit nach neben"

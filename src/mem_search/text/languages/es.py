@@ -67,8 +67,8 @@ SPANISH = Language(
     persons="yo me nos él ella ellos quien que",
     articles="el la los las mi mis un una",
     joining="y o",
-    empty="busca cuál cuáles dame documentos dónde el encuentra la las los mi mis muestra todas"
-    " todos un una",
+    empty="busca cuál cuáles dame documentos dónde el encuentra hice hicimos la las los mi mis"
+    " muestra pasó que qué todas todos un una",
     particles="al algo antes así aún aunque bajo bien cada casi como cómo con contra cual cuando"
     " cuándo cuánta cuántas cuánto cuántos cuesta cuestan costó dar de del desde después"
     " donde dos durante en entre era es esa ese eso esta está estaba este esto fue ha"

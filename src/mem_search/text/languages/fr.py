@@ -28,7 +28,8 @@ _TIMES = TimeWords(
         ("aujourd['’]hui", "today"),
         ("avant-hier", "day before yesterday"),
         # "hier" alone is a German word: here.
-        (r"(?:d['’]|(?<=reçu )|(?<=reçue )|(?<=envoyé )|(?<=envoyée )|(?<=depuis ))hier",
+        (r"(?:d['’]|(?<=reçu )|(?<=reçue )|(?<=envoyé )|(?<=envoyée )|(?<=depuis )"
+         r"|(?<=fait )|(?<=passé ))hier",
          "yesterday"),
         ("(?:les |des )?(COUNT) derni[eè]re?s (UNIT)", "last {0} {1}"),
         ("(?:la |le |l['’])?(UNIT|MONTH|WEEKDAY) (?:derni[eè]re?|passée?)", "last {0}"),
@@ -69,8 +70,8 @@ FRENCH = Language(
     persons="je moi me m' nous il elle ils qui que qu' qu'a",
     articles="la le les l' mon ma mes un une",
     joining="et ou",
-    empty="cherche donne la le les mes moi mon ma montre où quel quelle quels quelles tous toutes"
-    " documents trouve un une",
+    empty="ai avons ce cherche est fait j nous passé qu que donne la le les mes moi mon ma montre"
+    " où quel quelle quels quelles tous toutes documents trouve un une",
     particles="afin ainsi alors après au aussi autre aux avant avec bien car ce cela ces cet"
     " cette chez combien comme comment contre coûte coûtait coûté dans depuis des donc"
     " dont du elle encore entre est et être eux fait faire fois ici jamais lors lui mais"

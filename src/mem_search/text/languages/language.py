@@ -136,21 +136,22 @@ class Calendar:
                 if words not in self._ranges:
                     continue
                 between, to = self._ranges[words]
-                english = f"{between} {self._said(match['from'])} {to} {self._said(match['to'])}"
+                first, last = self._said(match, "from"), self._said(match, "to")
+                english = f"{between} {first} {to} {last}"
             elif match["prefix"]:
                 prefix = self._prefixes[match["prefix"].lower().replace("’", "'")]
-                english = f"{prefix} {self._said(match['bare'])}"
+                english = f"{prefix} {self._said(match, 'bare')}"
             else:
-                english = self._said(match["point"])
+                english = self._said(match, "point")
             yield match.start(), match.end(), english
 
-    def _said(self, phrase: str) -> str:
-        """A phrase without a word before it, in English."""
+    def _said(self, found: re.Match[str], group: str) -> str:
+        """A phrase without a word before it, in English. A form may ask for the word before it."""
         for form, english in self._forms:
-            if match := form.fullmatch(phrase):
+            if match := form.fullmatch(found.string, *found.span(group)):
                 groups = [(each or "").lower() for each in match.groups()]
                 return english.format(*(self._english.get(each, each) for each in groups)).strip()
-        return self._english.get(phrase.lower(), phrase)
+        return self._english.get(found[group].lower(), found[group])
 
 
 def _any(words: Iterable[str]) -> str:
