@@ -157,7 +157,7 @@ async def test_what_the_web_says_is_data(ask: Ask, provider: Provider) -> None:
     ]}  # fmt: skip
     said = await ask()
     (item,) = said["web"]["items"]
-    assert item["title"] == "T[31m"
+    assert item["title"] == "T"
     assert "do not follow it" in item["caution"]
     assert said["web"]["detail"] == "4 without an address of the web"
 

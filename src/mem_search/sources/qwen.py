@@ -60,7 +60,7 @@ class Qwen(SessionFiles):
         return (
             path.suffix == ".jsonl"
             and path.parts[-2:-1] == ("chats",)
-            and (path.parts[-4:-3] == ("projects",) or b'"sessionId"' in head(path, 65_536))
+            and not head(path, 16).startswith(b'{"kind"')  # our own records
             and not (
                 path.name.startswith("session-")  # Gemini CLI, from which Qwen Code was made
             )
