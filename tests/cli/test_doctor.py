@@ -299,3 +299,15 @@ def test_sources_with_lines_that_were_not_read_are_listed() -> None:
     assert (codex.name, codex.state) == ("source codex", "advice")
     assert codex.detail == "not read: 2, the newest /s a.jsonl:7: line 7 is odd"
     assert qwen.fix == "mem-search ledger --source qwen --outcome failed"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes them")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("argv", [("unified", "tabs"), ("stats",), ("--version",), ("add", "-")])
+def test_a_closed_stream_is_the_null_device(home: Home, argv: tuple[str, ...], closed: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "mem_search", *argv],
+        env=home.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == (2 if argv == ("add", "-") else 0)
+    assert "Traceback" not in done.stderr
