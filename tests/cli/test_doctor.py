@@ -16,6 +16,7 @@ import pytest
 
 from homes import Home
 from mem_search.cli.doctor import index_protection, redacted_again, transcripts, unread_items
+from mem_search.cli.local_checks import misspelt
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.migrations import migrate
 from patience import PATIENCE, until
@@ -311,3 +312,11 @@ def test_a_closed_stream_is_the_null_device(home: Home, argv: tuple[str, ...], c
     )  # fmt: skip
     assert done.returncode == (2 if argv == ("add", "-") else 0)
     assert "Traceback" not in done.stderr
+
+
+def test_a_misspelt_variable_is_named_and_others_of_the_project_are_not() -> None:
+    (said,) = misspelt({"MEM_SEARCH_READ_TOKN": "1", "MEM_SEARCH_PORT": "1", "PORTT": "1",
+                        "MEM_SEARCH_IMAP_PASSWORD": "x", "MEM_SEARCH_URL": "x"})  # fmt: skip
+    assert said.detail == (
+        "nothing reads MEM_SEARCH_READ_TOKN; did you mean MEM_SEARCH_READ_TOKEN?"
+    )
