@@ -214,7 +214,7 @@ async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[s
         asked = SearchRequest(text=body.query, filters=filters, scratchpad=True, asked_at=call.now)
         pipeline = call.runtime.search.pipeline
         filters = await pipeline.selection(asked)
-        if filters == await pipeline.filters_of(asked):
+        if filters == await pipeline.filters_of(asked) and body.query.strip() != "*":
             raise InputError(
                 "has no word and no field to select by; write some, or leave it out", field="query"
             )
