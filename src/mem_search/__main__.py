@@ -20,8 +20,19 @@ def leave(_number: int, _frame: object) -> None:
     os._exit(130)
 
 
+def fill_closed() -> None:
+    """Open the null device for what is closed of standard input, output and errors, as git does.
+
+    Otherwise a file or a connection gets the number, and is sent what is meant for a person.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+
+
 def main() -> None:
     """Run the command line and exit with its code; docs/guide.md lists the codes."""
+    fill_closed()
     if not os.environ.get("HOME"):
         os.environ.pop("HOME", None)
         if os.path.expanduser("~") == "~":  # noqa: PTH111  nor does passwd have this user

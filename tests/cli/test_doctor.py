@@ -16,6 +16,7 @@ import pytest
 
 from homes import Home
 from mem_search.cli.doctor import index_protection, redacted_again, transcripts, unread_items
+from mem_search.cli.local_checks import misspelt
 from mem_search.storage.sqlite.connection import SqliteConnection
 from mem_search.storage.sqlite.migrations import migrate
 from patience import PATIENCE, until
@@ -299,3 +300,23 @@ def test_sources_with_lines_that_were_not_read_are_listed() -> None:
     assert (codex.name, codex.state) == ("source codex", "advice")
     assert codex.detail == "not read: 2, the newest /s a.jsonl:7: line 7 is odd"
     assert qwen.fix == "mem-search ledger --source qwen --outcome failed"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell closes them")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("argv", [("unified", "tabs"), ("stats",), ("--version",), ("add", "-")])
+def test_a_closed_stream_is_the_null_device(home: Home, argv: tuple[str, ...], closed: str) -> None:
+    done = subprocess.run(
+        ["/bin/sh", "-c", f'exec "$@" {closed}', "sh", sys.executable, "-m", "mem_search", *argv],
+        env=home.environ, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == (2 if argv == ("add", "-") else 0)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_misspelt_variable_is_named_and_others_of_the_project_are_not() -> None:
+    (said,) = misspelt({"MEM_SEARCH_READ_TOKN": "1", "MEM_SEARCH_PORT": "1", "PORTT": "1",
+                        "MEM_SEARCH_IMAP_PASSWORD": "x", "MEM_SEARCH_URL": "x"})  # fmt: skip
+    assert said.detail == (
+        "nothing reads MEM_SEARCH_READ_TOKN; did you mean MEM_SEARCH_READ_TOKEN?"
+    )

@@ -136,6 +136,12 @@ def test_a_timeline_is_around_a_record_or_the_best_result(shared: Home) -> None:
     assert "Slow login" in shared.ok("timeline", "yesterday")  # a moment, also in words
 
 
+def test_an_export_without_a_record_says_so_and_not_among_its_lines(shared: Home) -> None:
+    done = shared.run("export", "--project", "nobody")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "no record is within these filters; nothing was exported\n"
+
+
 def test_export_import_export_is_identical(shared: Home, tmp_path: Path) -> None:
     first = shared.ok("export")
     assert len(first.splitlines()) == 3

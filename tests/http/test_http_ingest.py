@@ -151,6 +151,21 @@ async def test_import_and_sync_say_what_is_wrong_with_a_place(
         assert (reply.status, (await reply.json())["field"]) == (422, field), body
 
 
+@pytest.mark.parametrize("path", ["/api/import/jsonl", "/api/import/upload", "/documents/mail"])
+async def test_a_compressed_stream_is_refused_because_it_may_be_cut_off(
+    empty: Client, settings: Settings, path: str
+) -> None:
+    headers = {**AUTHORIZED, "Content-Encoding": "gzip", "Content-Type": "application/x-ndjson"}
+    if path == "/documents/mail":
+        headers["Content-Type"] = "message/rfc822"
+    torn = gzip.compress(lines_of(RECORDS))[:-9]
+    reply = await empty.post(path, data=torn, headers=headers)
+    told = await reply.json()
+    assert (reply.status, told["field"]) == (415, "body"), told
+    assert "without Content-Encoding" in told["detail"]
+    assert not [*settings.spool_dir.glob("*")]
+
+
 async def test_a_user_sees_the_name_of_an_upload_and_never_where_it_lay(
     empty: Client, settings: Settings
 ) -> None:

@@ -277,3 +277,30 @@ async def test_a_user_forgets_only_records_of_their_own(empty: Client) -> None:
     assert (await (await empty.post("/api/forget", **mine)).json())["count"] == 1
     receipts = await empty.get("/api/forget", headers=AUTHORIZED)
     assert (await receipts.json())["receipts"] == []
+
+
+@pytest.mark.parametrize(
+    ("query", "count"),
+    [("har*", 1), ("*arbour", 1), ("harbuor~", 1), ("gar* water", 1), ("harbour *ater", 0),
+     ("xyz*", 0), ("*xyz", 0), ("NOT har*", 1), ("*", 2)],
+)  # fmt: skip
+async def test_words_with_signs_select_what_a_search_finds(
+    empty: Client, query: str, count: int
+) -> None:
+    for name, text in (("a", "the harbour"), ("b", "the garden needs water")):
+        await bring_in(empty, OWNER, {"kind": "note", "source_id": name, "text": text})
+    asked = {"query": query, "count_only": True}
+    reply = await empty.post("/api/forget", json=asked, headers=AUTHORIZED)
+    assert (await reply.json())["count"] == count
+
+
+@pytest.mark.parametrize("query", ["?!", "()", '"', "-", "\0", "\u200b"])
+async def test_a_query_that_asks_nothing_forgets_nothing(empty: Client, query: str) -> None:
+    await bring_in(empty, OWNER, {"kind": "note", "source_id": "n", "text": "the harbour"})
+    for narrowed in ({}, {"source": "api"}):
+        refused = await empty.post(
+            "/api/forget", json={"query": query, **narrowed}, headers=AUTHORIZED
+        )
+        assert refused.status == 422
+        assert (await refused.json())["field"] == "query"
+    assert (await (await empty.get("/api/stats")).json())["records"]["total"] == 1

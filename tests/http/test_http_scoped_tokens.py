@@ -276,3 +276,12 @@ async def test_what_nobody_has_narrowed_is_refused(empty: Client, guest: Person)
             ask()
     with pytest.raises(Exception, match="limited to the scope mine"):
         await scoped.search.store.read(lambda snapshot: snapshot.something_new())  # type: ignore[attr-defined]
+
+
+async def test_the_heading_of_a_list_names_no_filter_where_only_the_scope_narrows(
+    empty: Client, guest: Person
+) -> None:
+    for query in ("harbour", "zzqq"):
+        reply = await empty.get("/api/search", params={"query": query}, headers=guest.headers)
+        heading = (await reply.json())["content"][0]["text"].splitlines()[0]
+        assert heading.rstrip(":").endswith(f'matching "{query}"'), heading

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,14 @@ async def test_a_name_is_found_however_its_letters_are_composed(
     on_disk.write_text("It leaves at noon.")
     await lifecycle_of(empty).runtime.ingest.reader.read(Location("files", str(on_disk)))
     assert (await ask(empty, tmp_path / "Fähre.txt"))["state"] == "stored"
+
+
+async def test_a_path_in_a_command_is_quoted_so_that_it_can_be_pasted(
+    empty: Client, tmp_path: Path
+) -> None:
+    file = tmp_path / "old lamps; $HOME.txt"
+    sentence = (await ask(empty, file))["sentence"]
+    assert shlex.split(sentence.partition("to add it: ")[2]) == ["mem-search", "add", str(file)]
 
 
 async def test_every_state_has_its_sentence(empty: Client, folder: Path) -> None:

@@ -193,3 +193,27 @@ async def play(steps: list[Step], folder: Path) -> None:
 def test_whatever_two_machines_do_they_end_equal(steps: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(steps, Path(folder)))
+
+
+async def test_a_folder_is_not_in_step_while_half_of_a_file_is_missing(tmp_path: Path) -> None:
+    folder = tmp_path / "sync"
+    async with AsyncExitStack() as stack:
+        laptop, desk = [
+            Machine(await stack.enter_async_context(
+                open_runtime(small(tmp_path / name), background=False)), folder)
+            for name in ("laptop", "desk")
+        ]  # fmt: skip
+        await laptop.runtime.ingest.writer.take(FILE, Batch(drafts=(_draft("a", "otters"),)))
+        await laptop.turn()
+        (file,) = folder.glob("*.gz")
+        whole = file.read_bytes()
+        file.write_bytes(whole[: len(whole) // 2])
+        await desk.turn()
+        ((_, _, at, error),) = await desk.runtime.ingest.mirrors.listed()
+        assert (at, error) == (None, f"{file.name} is not here as a whole yet")
+        file.write_bytes(whole)
+        await desk.turn()
+        ((_, _, at, error),) = await desk.runtime.ingest.mirrors.listed()
+        assert at is not None
+        assert not error
+        assert await desk.texts() == {"a": "otters"}

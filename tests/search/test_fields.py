@@ -100,6 +100,7 @@ async def search(runtime: Runtime, text: str, **values: object) -> SearchPage:
         ("has:url", "page"),
         ("has:tags", "page"),
         ("has:paid", "page"),
+        ("has:pa\0id", "page"),
         ("meta.amount>100", "mail"),
         ("meta.amount>=80", "mail page"),
         ("meta.amount<100", "page"),

@@ -346,6 +346,7 @@ def examine(settings: Settings) -> Iterator[Finding]:
     yield local_checks.python()
     yield local_checks.home(settings)
     yield local_checks.modes(settings)
+    yield from local_checks.misspelt(os.environ)
     for odd in odd_files(settings.home):
         yield Finding(str(odd.path.relative_to(settings.home)), "missing", odd.problem, odd.fix)
     yield local_checks.disk(settings)

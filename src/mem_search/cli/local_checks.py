@@ -6,13 +6,14 @@ not work), the last two with the command that repairs it.
 
 from __future__ import annotations
 
+import difflib
 import json
 import os
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
 from importlib.util import find_spec
 from pathlib import Path
 from shlex import quote
@@ -31,6 +32,8 @@ from mem_search.settings import Settings
 MIN_PYTHON: Final = 0x030B0000
 MIN_DISK_BYTES: Final = 500 * 2**20
 """Bytes; enough for the model's graph, an index and rebuilding it."""
+_NEARLY: Final = 0.88
+"""Of ``difflib``: one letter of five is missing; IMAP_PASSWORD is not SMTP_PASSWORD."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,17 @@ class Finding:
     state: Literal["ok", "advice", "missing"]
     detail: str
     fix: str = ""
+
+
+def misspelt(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Variables that are nearly a setting, which nothing reads; in config.toml they are refused."""
+    known = {each.name.upper() for each in fields(Settings)}
+    for variable in sorted(environ):
+        name = variable.removeprefix("MEM_SEARCH_")
+        near = difflib.get_close_matches(name, known - {name}, n=1, cutoff=_NEARLY)
+        if name != variable and name not in known and near:
+            detail = f"nothing reads {variable}; did you mean MEM_SEARCH_{near[0]}?"
+            yield Finding("settings", "advice", detail)
 
 
 def python() -> Finding:

@@ -243,17 +243,22 @@ def write_json(text: str) -> bool:
     return _print(escaped_json(text))
 
 
-def write_lines_of_json(pieces: Iterable[bytes]) -> None:
-    """As ``write_json`` for UTF-8 that comes in pieces, in UTF-8 whatever the terminal speaks."""
+def write_lines_of_json(pieces: Iterable[bytes]) -> bool:
+    """As ``write_json`` for UTF-8 that comes in pieces, in UTF-8 whatever the terminal speaks.
+
+    False where there is none.
+    """
     from codecs import getincrementaldecoder
 
     decoder, out = getincrementaldecoder("utf-8")("replace"), sys.stdout.buffer
+    piece = b""
     try:
         for piece in pieces:
             out.write(escaped_json(decoder.decode(piece)).encode())
             out.flush()
     except OSError as error:
         _give_up(error)
+    return bool(piece)
 
 
 def _print(text: str) -> bool:

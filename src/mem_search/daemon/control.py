@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 from typing import IO
 
 from mem_search import __version__
@@ -131,7 +132,7 @@ def no_state_file(settings: Settings) -> Unavailable:
     """The error for a worker whose file was deleted, so that nobody can reach or end it."""
     return Unavailable(
         f"a worker of {settings.home} runs without {settings.worker_file.name}, or it is damaged; "
-        f"to end it: fuser -k -TERM {settings.home}"
+        f"to end it: fuser -k -TERM {quote(str(settings.home))}"
     )
 
 
@@ -358,7 +359,7 @@ def stop(settings: Settings) -> tuple[WorkerState, bool] | None:
             return state, False
         raise Conflict(
             f"a worker of {home} runs, but pid {state.pid} in {settings.worker_file} is another "
-            f"process; nothing was stopped; fuser {home} names the worker"
+            f"process; nothing was stopped; fuser {quote(str(home))} names the worker"
         )
     for number, seconds in ((signal.SIGTERM, STOP_PATIENCE), (signal.SIGKILL, KILL_PATIENCE)):
         try:

@@ -149,9 +149,8 @@ _NOW: Final = 60_000
 def heading(page: SearchPage, display: DisplayOptions) -> str:
     """``Found 15 result(s) matching "auth" with type=bugfix:``."""
     matching = f' matching "{cut(page.request.text, _QUERY_LENGTH)}"' if page.request.text else ""
-    limited = ""
-    if page.request.filters or page.request.where:
-        limited = f" with {described(page.request, display)}"
+    named = described(page.request, display)
+    limited = f" with {named}" if named else ""
     if any(each.endswith(NEAREST_SHOWN) for each in page.report.notices):
         return f"{_unanswered(page)}{limited}; nearest:"
     if not page.total:

@@ -88,17 +88,17 @@ def selected_by(
 ) -> Filters:
     """The filters that select every record with all words and fields of ``request``."""
     request = replace(request, filters=filters_of(snapshot, request, kinds, scratchpad))
-    question, _ = question_of(snapshot, request, kinds, times=False)
+    question, _ = question_of(snapshot, request, kinds, selects=True)
     return demanding_every_word(question)
 
 
 def question_of(
-    snapshot: SearchSnapshot, request: SearchRequest, kinds: KnownKinds, *, times: bool = True
+    snapshot: SearchSnapshot, request: SearchRequest, kinds: KnownKinds, *, selects: bool = False
 ) -> tuple[Question, Analyzed]:
     """The question, and how the text of the request was parsed.
 
-    The text of the question is empty when the request has only filters. Without ``times`` words
-    such as "last week" are looked for like others.
+    The text of the question is empty when the request has only filters. Where it ``selects``, words
+    such as "last week" are looked for like others, and those with signs (``auth*``) are demanded.
     """
     now = request.asked_at or datetime.now().astimezone()
     if now.tzinfo is None:
@@ -107,9 +107,11 @@ def question_of(
     if "scope:" in request.text.lower():
         scopes = named_scopes(snapshot, now, kinds)
     # Weights of the caller alone decide the order of a weighted search.
-    in_words = times and request.fusion is None
+    in_words = not selects and request.fusion is None
     times = in_words and {"time", "all"}.isdisjoint(request.as_words)
-    reading = parse.read(request.text, now=now, kinds=kinds, scopes=scopes, times=times)
+    reading = parse.read(
+        request.text, now=now, kinds=kinds, scopes=scopes, times=times, signs=selects
+    )
     near: dict[str, tuple[str, ...]] = {}
     nowhere: list[Term] = []
     if reading.wild or reading.quoted:
@@ -123,6 +125,7 @@ def question_of(
             demand_quotes=not nowhere,
             scopes=scopes,
             times=times,
+            signs=selects,
         )
     analyzed = reading.analyzed
     if nowhere:

@@ -11,6 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import IO, Annotated, Any, Final
 
 import typer
@@ -207,7 +208,8 @@ def _send_file(client: Client, path: Path) -> None:
     """Upload a file; its path is its identity, so that it replaces what was sent from there."""
     if path.is_dir():
         raise InputError(
-            f"only the owner of the worker adds a folder; send its files: mem-search add {path}/*"
+            "only the owner of the worker adds a folder; send its files: mem-search add"
+            f" {quote(str(path))}/*"
         )
     boundary = uuid.uuid4().hex
     fields = {"source_id": str(path), "name": path.name, "replace": "true"}

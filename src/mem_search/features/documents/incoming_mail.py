@@ -32,6 +32,7 @@ from aiohttp.http import HttpProcessingError
 from mem_search.errors import Forbidden, InputError, MalformedBody, TooLarge, UnknownType
 from mem_search.features.documents.uploads import FORM
 from mem_search.http.access.authentication import check_jobs
+from mem_search.http.core.reading import pieces
 from mem_search.http.core.routing import ANY_TYPE, Call
 from mem_search.http.jobs import submitted
 from mem_search.ingest import spool
@@ -90,7 +91,7 @@ async def _message(request: web.Request, settings: Settings) -> bytes:
     if (request.content_length or 0) > MAX_BYTES:
         raise _too_large()
     body = bytearray()
-    async for chunk in request.content.iter_chunked(_PIECE):
+    async for chunk in pieces(request, _PIECE):
         body += chunk
         if len(body) > MAX_BYTES:
             raise _too_large()

@@ -8,7 +8,7 @@ import typer
 
 from mem_search.cli.client import open_client
 from mem_search.cli.options import Kinds
-from mem_search.cli.output import write_lines_of_json
+from mem_search.cli.output import note, write_lines_of_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -25,4 +25,5 @@ def export(
     """Write records as JSON lines, which import reads again; `backup` writes everything."""
     single = (("project", project), ("dateStart", since), ("dateEnd", until))
     pairs = [*(("kinds", each) for each in kind or ()), *((n, v) for n, v in single if v)]
-    write_lines_of_json(open_client().stream("/api/export", pairs))
+    if not write_lines_of_json(open_client().stream("/api/export", pairs)):
+        note(f"no record is {'within these filters' if pairs else 'stored'}; nothing was exported")

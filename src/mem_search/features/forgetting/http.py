@@ -212,7 +212,12 @@ async def _selected(call: Call, body: ForgetBody) -> tuple[list[int], Sequence[s
     )
     if body.query.strip():
         asked = SearchRequest(text=body.query, filters=filters, scratchpad=True, asked_at=call.now)
-        filters = await call.runtime.search.pipeline.selection(asked)
+        pipeline = call.runtime.search.pipeline
+        filters = await pipeline.selection(asked)
+        if filters == await pipeline.filters_of(asked) and body.query.strip() != "*":
+            raise InputError(
+                "has no word and no field to select by; write some, or leave it out", field="query"
+            )
     filters, matching = replace(filters, without=()), call.runtime.store.forgetting.matching
     if not place:
         return await matching(filters, MAX_RECORDS), ()

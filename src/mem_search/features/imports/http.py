@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from aiohttp import web
@@ -14,6 +13,7 @@ from mem_search.contracts import FileFormat, Source
 from mem_search.errors import InputError, MissingField, UnknownType
 from mem_search.http.access.authentication import check_jobs
 from mem_search.http.core.parameters import Body, Parameters
+from mem_search.http.core.reading import pieces
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
 from mem_search.http.jobs import NDJSON, SubmittedJob, submitted
@@ -172,7 +172,7 @@ async def _upload(
         known = name = await asyncio.to_thread(call.runtime.redaction.name, name)
     else:  # the name of the file is not to wait for them
         suffixes = tuple(each for each in suffixes if name.endswith(each)) or suffixes
-    spooled = await spool.keep(folder, _chunks(call.request), known, suffixes)
+    spooled = await spool.keep(folder, pieces(call.request, _CHUNK), known, suffixes)
     path = name or spooled.rpartition("/")[2]
     params = {"source": source.name, "path": path, "spooled": spooled}
     return await submitted(call, "import", params | _even(forgotten=even_forgotten))
@@ -206,11 +206,6 @@ def _existing(path: str, field: str) -> None:
             raise InputError(f"{path[:200]!r} does not exist on this machine", field=field)
     except (OSError, ValueError) as error:  # too long, with a null character, or not accessible
         raise InputError(f"{path[:200]!r} cannot be read: {error}", field=field) from None
-
-
-async def _chunks(request: web.Request) -> AsyncIterator[bytes]:
-    async for chunk in request.content.iter_chunked(_CHUNK):
-        yield chunk
 
 
 # fmt: off

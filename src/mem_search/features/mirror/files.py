@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 
 from mem_search.errors import MemSearchError, SourceError
@@ -60,7 +61,7 @@ def names_in(folder: Path) -> list[str]:
     except OSError as error:
         raise SourceError(
             f"{folder} cannot be read ({error.strerror}); connect the disk or begin the sync"
-            f" program, or end this: mem-search mirror {folder} --stop",
+            f" program, or end this: mem-search mirror {quote(str(folder))} --stop",
             field="folder",
         ) from error
 

@@ -173,7 +173,8 @@ class Mirrors:
             except MemSearchError as error:
                 await self._states.keep(folder, progress.stored, error.message)
                 raise
-            await self._states.keep(folder, progress.stored, "; ".join(turn.errors))
+            missing = "; ".join((*turn.errors, *turn.waiting))
+            await self._states.keep(folder, progress.stored, missing)
         turn.counts = +turn.counts
         if turn.counts:
             self._stored()

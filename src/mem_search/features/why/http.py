@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from shlex import quote
 from typing import Annotated, Any, Final, Literal
 from unicodedata import normalize
 
@@ -139,7 +140,8 @@ async def _told(call: Call, path: str, clock: Clock) -> WhyPath:
             return await _below(call, path, folder, above, clock)
     return WhyPath(
         path=path, state="unseen",
-        sentence=f"{path} was never seen: no source has read it; to add it: mem-search add {path}",
+        sentence=f"{path} was never seen: no source has read it; to add it: mem-search add"
+        f" {quote(path)}",
     )  # fmt: skip
 
 
@@ -173,11 +175,11 @@ async def _below(
                 return WhyPath(
                     path=path, state="left", source=FILES, at=each.read_at,
                     sentence=f"{path} was left out by the source files, because the source {by}"
-                    f" reads it: mem-search sync {by} {folder}",
+                    f" reads it: mem-search sync {by} {quote(folder)}",
                 )  # fmt: skip
     step = f"is read again every {call.lifecycle.settings.follow:g} seconds"
     if not _is_followed(call, above):
-        step = f"can be read again: mem-search add {folder}"
+        step = f"can be read again: mem-search add {quote(folder)}"
     if not call.caller.user and (since := await asyncio.to_thread(_there_since, path)):
         sources = list(dict.fromkeys(each.location.source for each in above))
         takers = {name: _takes(name, path) for name in sources}
@@ -221,16 +223,16 @@ def _not_read(path: str, folder: str, sources: Sequence[str], taker: str | None)
     """Why what was there when the ``folder`` was read has no entry, and the next step."""
     place, by = Path(path), listed(sources)
     if place.is_symlink():
-        step = f"see what it leads to: mem-search why {place.resolve()}"
+        step = f"see what it leads to: mem-search why {quote(str(place.resolve()))}"
         return f"it is a link, and what it leads to is read where it is ({by})", step
     if place.is_dir():
-        step = f"to read it by itself: mem-search add {path}"
+        step = f"to read it by itself: mem-search add {quote(path)}"
         return f"it is a folder in which nothing is read by what reads {folder} ({by})", step
     if taker:
         step = f"what it said of others: mem-search ledger --source {taker}"
         return f"the source {taker}, which reads such files, said nothing of it", step
     other = for_path(place)
-    step = f"mem-search sync {other} {path}" if other else f"mem-search add {path}"
+    step = f"mem-search sync {other} {quote(path)}" if other else f"mem-search add {quote(path)}"
     return f"no source that reads {folder} reads such a file ({by})", f"to read it: {step}"
 
 
@@ -380,7 +382,7 @@ async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
         and not stamp.startswith(await asyncio.to_thread(_stamp, path))
     ):
         above = [each for each in known if Path(path).is_relative_to(each.location.path)]
-        step = "will be" if _is_followed(call, above) else f"can be (mem-search add {path})"
+        step = "will be" if _is_followed(call, above) else f"can be (mem-search add {quote(path)})"
         said.append(f"It has changed since then and {step} read again.")
     return said
 

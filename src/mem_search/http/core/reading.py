@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 import types
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cache
 from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
-from aiohttp import web
+from aiohttp import hdrs, web
 from multidict import MultiMapping
 from pydantic import BaseModel, BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
@@ -121,6 +121,22 @@ async def read_body(
         return model.model_validate(value, context=reading(now, read_as))
     except ValidationError as error:
         raise Invalid([_body_fault(item, model) for item in _errors(error)]) from None
+
+
+async def pieces(request: web.Request, size: int) -> AsyncIterator[bytes]:
+    """The body as it comes, in pieces of at most ``size`` bytes.
+
+    Raises UnknownType for a compressed body: aiohttp tells a gzip or Brotli stream that was cut off
+    from a whole one as little as the sender does.
+    """
+    if request.headers.get(hdrs.CONTENT_ENCODING, "identity").lower() != "identity":
+        raise UnknownType(
+            "send the body without Content-Encoding, which hides a missing end; a file that ends"
+            " with .gz is read as it is",
+            field="body",
+        )
+    async for piece in request.content.iter_chunked(size):
+        yield piece
 
 
 def _not_json(why: str, is_named: bool) -> MalformedBody | UnknownType:

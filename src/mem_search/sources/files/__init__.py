@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path, PurePath
+from shlex import quote
 from typing import Any, Final
 
 from mem_search import sources
@@ -191,7 +192,8 @@ def _batches(
         for name in {*counted, *now}:  # one entry: a mailbox may have many thousands of files
             item = f"files of the source {name}"
             if number := left[f"{_LEFT_TO}{name}"]:
-                reason = f"{as_counted(number, 'file')} for it: mem-search sync {name} {root}"
+                step = f"mem-search sync {name} {quote(str(root))}"
+                reason = f"{as_counted(number, 'file')} for it: {step}"
                 batch.leave(item, reason)
             else:
                 batch.outdate(item)

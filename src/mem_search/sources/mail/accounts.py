@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,9 @@ def _read(home: Path) -> Mapping[str, str]:
     try:
         with open_regular_file(file, max_bytes=MAX_SETTINGS, own=True) as opened:
             if os.fstat(opened.fileno()).st_mode & 0o077:
-                raise SourceError(f"other users can read {file}; run: chmod 600 {file}")
+                raise SourceError(
+                    f"other users can read {file}; run: chmod 600 {shlex.quote(str(file))}"
+                )
             known = json.loads(opened.read())
         if not isinstance(known, dict) or not all(isinstance(v, str) for v in known.values()):
             raise ValueError

@@ -81,8 +81,11 @@ FILTERS: Final = SqliteFilters()
 
 
 def metadata_path(name: str) -> str:
-    """The path of a field of metadata in JSON; a full stop leads into objects."""
-    return "$" + "".join(f'."{key}"' for key in name.split("."))
+    """The path of a field of metadata in JSON; a full stop leads into objects.
+
+    A NUL, which no stored name has, would end the path for SQLite.
+    """
+    return "$" + "".join(f'."{key}"' for key in name.replace("\0", "").split("."))
 
 
 def passing(connection: sqlite3.Connection, records: Collection[int], filters: Filters) -> set[int]:

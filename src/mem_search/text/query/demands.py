@@ -22,13 +22,16 @@ Near = Mapping[str, tuple[str, ...]]
 """``auth*``, ``authentcation~`` or ``*oriz*`` → the store's words that it stands for."""
 
 
-def is_explicit(node: Node) -> bool:
-    """Whether the node is a demand beside other nodes, not only words that rank."""
+def is_explicit(node: Node, *, signs: bool = False) -> bool:
+    """Whether the node is a demand beside other nodes, not only words that rank.
+
+    With ``signs`` prefixes, misspellings and wildcards are demands, too.
+    """
     match node:
         case Leaf():
-            return node.token.sort == "field"
+            return node.token.sort == "field" or (signs and node.token.sort in FORMS)
         case Group():
-            return any(is_explicit(item) for item in node.of)
+            return any(is_explicit(item, signs=signs) for item in node.of)
         case _:
             return True
 

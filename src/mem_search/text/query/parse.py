@@ -76,12 +76,13 @@ def read(
     demand_quotes: bool = True,
     scopes: Mapping[str, Demand] | None = None,
     times: bool = False,
+    signs: bool = False,
 ) -> Reading:
     """Read any text; never raises. ``now`` is aware, in the time zone of the caller.
 
     ``scopes`` is lower-case name → demand, for ``scope:name``. With ``times`` a time in plain
     words is no word that ranks (``question_times``). A text that selects records, such as a scope,
-    is read without: there no word may be lost.
+    is read without: there no word may be lost. With ``signs`` the words of ``auth*`` are demanded.
     """
     tz = cast(tzinfo, now.tzinfo)
     # Lone surrogates can be neither stored nor looked up.
@@ -97,7 +98,7 @@ def read(
         demand = _within(asked) if asked.alone or asked.binds else None
         return Reading(text, query_words, demand, _with_times(analyzed, asked, demand))
     parsed = _parse(clean, Fields(kinds, now, tz, scopes or {}))
-    explicit = [item for item in parsed.items if demands.is_explicit(item)]
+    explicit = [item for item in parsed.items if demands.is_explicit(item, signs=signs)]
     wanted = _wanted(parsed.items)
     wild = _wild(wanted)
     plain = not explicit and not wild
