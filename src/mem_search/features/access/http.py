@@ -21,6 +21,7 @@ from mem_search.access.callers import USER, check_user, home_of
 from mem_search.access.tokens import LIFETIME, NAME, check_lifetime, check_name
 from mem_search.errors import InputError, MissingField, NotFound
 from mem_search.http.core.parameter_types import NAME as SCOPE_NAME
+from mem_search.http.core.parameter_types import check_shape
 from mem_search.http.core.parameters import Body
 from mem_search.http.core.replies import Deleted, json_reply
 from mem_search.http.core.routing import Call, Route
@@ -115,9 +116,9 @@ User = Annotated[
 Lifetime = Annotated[
     str, AfterValidator(_checked(check_lifetime, optional=True)), _shaped(LIFETIME, optional=True)
 ]
-
-
-ScopeName = Annotated[str, Field(pattern=f"^({SCOPE_NAME.pattern})?$")]
+ScopeName = Annotated[
+    str, AfterValidator(_checked(check_shape, optional=True)), _shaped(SCOPE_NAME, optional=True)
+]
 
 
 class TokenBody(Body):

@@ -13,9 +13,9 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    StringConstraints,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
@@ -154,8 +154,18 @@ def _record_id(text: str) -> str:
         return str(RecordId.parse(text))
 
 
+def check_shape(name: str) -> None:
+    """Raises InputError for what is no ``NAME``."""
+    if NAME.fullmatch(name) is None:
+        raise InputError(
+            "has to begin with a letter or digit, and to have only letters (a to z), digits, '.',"
+            f" '_' and '-', {MAX_NAME_CHARS} at most"
+        )
+
+
 def _name(text: str) -> str:
     with input_errors_as_invalid():
+        check_shape(text)
         return refuse_secret(text)
 
 
@@ -228,4 +238,8 @@ TimeZone = Annotated[Any, BeforeValidator(_zone, json_schema_input_type=str)]
 
 MAX_NAME_CHARS: Final = 64
 NAME: Final = pattern(rf"[A-Za-z0-9][A-Za-z0-9_.-]{{0,{MAX_NAME_CHARS - 1}}}")
-Name = Annotated[str, StringConstraints(pattern=rf"^{NAME.pattern}$"), AfterValidator(_name)]
+Name = Annotated[
+    str,
+    AfterValidator(_name),
+    WithJsonSchema({"type": "string", "pattern": f"^{NAME.pattern}$"}),
+]

@@ -265,12 +265,19 @@ def _errors(error: ValidationError) -> list[Any]:
     return error.errors(include_url=False, include_context=False, include_input=False)
 
 
+def _message(item: Any) -> str:
+    """What is wrong in words; a person reads no regular expression."""
+    if item["type"] == "string_pattern_mismatch":
+        return "is not written as it has to be: see its description in /openapi.json"
+    return str(item["msg"])
+
+
 def _parameter_fault(item: Any, written: dict[str, str]) -> Fault:
     proper = str(item["loc"][0]) if item["loc"] else ""
     if item["type"].startswith("at:"):  # a rule over several parameters says which it is about
         proper = item["type"][3:]
     missing = item["type"] in ("missing", "too_short")  # an empty list is none
-    detail = "is required" if missing else item["msg"]
+    detail = "is required" if missing else _message(item)
     return Fault(detail, parameter=written.get(proper, proper) or None, missing=missing)
 
 
@@ -286,7 +293,7 @@ def _body_fault(item: Any, model: type[BaseModel]) -> Fault:
             hint = f"; {nearest(str(item['loc'][0]), names)}" if len(item["loc"]) == 1 else ""
             message = f"unknown field{hint}"
         case _:
-            message = item["msg"]
+            message = _message(item)
     return Fault(
         message,
         pointer=_pointer(item["loc"]),
