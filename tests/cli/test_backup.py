@@ -129,6 +129,7 @@ def test_nothing_is_left_of_a_backup_but_its_file(filled: Home, tmp_path: Path) 
     mine.ok("backup", str(place / "one.zip"))
     assert mine.run("backup", str(place / "one.zip")).returncode == 5
     assert mine.run("backup", str(place / "missing" / "two.zip")).returncode == 3
+    assert "name a file" in mine.run("backup", "-").stderr
     theirs = filled.run("backup", str(place / "theirs.zip"))
     assert theirs.returncode == 6, theirs.stderr
     assert [each.name for each in place.iterdir()] == ["one.zip"]

@@ -36,6 +36,10 @@ def backup(
     # Heavy: no other command needs it.
     from mem_search.storage import archive
 
+    if file == "-":
+        raise InputError(
+            "name a file: a backup is read again to check that it is whole", field="FILE"
+        )
     target = Path(file).expanduser().absolute()
     if target.exists():
         raise Conflict(f"{target} exists; choose another name", field="FILE")
