@@ -204,6 +204,8 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "bodies.take_apart": bodies.take_apart,
     "bodies.take_apart of quotes": lambda text: bodies.take_apart(text.replace(":", ":\n>")),
     "bodies.unflowed": bodies.unflowed,
+    "bodies.without_footer": lambda text: bodies.without_footer(text, "base64"),
+    "bodies.without_footer of lines": lambda text: bodies.without_footer(text, "quoted-printable"),
     "headers.ids": headers.ids,
     "headers.people": lambda text: headers.people([text]),
     "headers.read_words": headers.read_words,
@@ -258,6 +260,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "secret_places.addresses": lambda text: [*secret_places.addresses(text)],
     "secret_places.headers": lambda text: [*secret_places.headers(text)],
     "secret_places.kubernetes": lambda text: [*secret_places.kubernetes(text)],
+    "secret_places.wallets_and_pins": lambda text: [*secret_places.wallets_and_pins(text)],
     "secret_columns.columns": lambda text: [
         *secret_columns.columns(text, secret_finders._names, secret_finders.name_of_secret)
     ],
@@ -271,6 +274,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "safe_text.one_line": safe_text.one_line,
     "secret_places.with_breaks": secret_places.with_breaks,
     "secret_values.is_credential": secret_values.is_credential,
+    "secret_values.is_phrase": secret_values.is_phrase,
     "secret_values.is_placeholder": secret_values.is_placeholder,
     "sketch.sketch": lambda text: sketch.sketch("", text),
     "highlight.snippet": lambda text: highlight.snippet(text, 0, len(text), ["auth", "a"]),
