@@ -282,7 +282,7 @@ _NOISE: Final = pattern(
     re.MULTILINE | re.IGNORECASE,
 )
 _CO_AUTHOR: Final = pattern(
-    r"^co-authored-by:[ \t]{0,9}(?:([^<\n]{0,200}[^<\s])[ \t]{0,9})?(?:<([^>\n]{0,200})>?)?\s{0,9}$",
+    r"^co-authored-by:[ \t]{0,9}(?:([^<\n]{0,200}[^<\s])[ \t]{0,9})?(?:<([^>\n]*)>?)?\s{0,9}$",
     re.MULTILINE | re.IGNORECASE,
 )
 _NOBODY: Final = pattern(r"(?:no-?reply|cursoragent|copilot|aider)@|.*\[bot\]", re.IGNORECASE)
