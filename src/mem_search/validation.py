@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, tzinfo
@@ -13,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from mem_search.errors import InputError
-from mem_search.text import dates
+from mem_search.text import dates, spelling
 
 ReadAs = dict[str, str]
 """Field → the moment as which its date was read, in ISO 8601 with its offset."""
@@ -76,10 +75,8 @@ def moment(value: object, info: ValidationInfo, *, end: bool = False) -> int:
 def nearest(word: str, known: Iterable[str]) -> str:
     """``did you mean NAME?``, or the ``known`` names where none is near."""
     names = list(known)
-    folded = {name.lower(): name for name in names}
-    near = difflib.get_close_matches(word.lower(), folded, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {folded[near[0]]}?"
+    if near := spelling.closest(word, names):
+        return f"did you mean {near}?"
     return f"choose one of {', '.join(names)}" if names else "there are none here"
 
 

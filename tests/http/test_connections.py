@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import json
 import logging
 import socket
 import tempfile
@@ -131,6 +132,31 @@ async def test_while_all_are_busy_a_new_one_is_refused_with_the_time_to_come_aga
     for reader, writer in held:
         assert await status(reader) == b"200"
         writer.close()
+
+
+@pytest.mark.parametrize(
+    ("head", "status", "code", "step"),
+    [
+        ("GET / HTTP/1.1\r\nAuthorization: s3cr3t" + "a" * 9000, 431, "head_too_large", "shorter"),
+        ("GET /s3cr3t" + "a" * 9000 + " HTTP/1.1\r\nHost: x", 431, "head_too_large", "shorter"),
+        ("GET / HTTP/1.1\r\nbad s3cr3t: x", 400, "bad_request", "RFC 9112"),
+        ("s3cr3t", 400, "bad_request", "RFC 9112"),
+    ],
+)
+async def test_what_is_no_request_gets_a_problem_with_the_next_step_and_is_not_quoted(
+    served: Served, caplog: pytest.LogCaptureFixture, head: str, status: int, code: str, step: str
+) -> None:
+    reader, writer = await served.connect(f"{head}\r\n\r\n".encode())
+    said = await asyncio.wait_for(reader.read(), PATIENCE)
+    writer.close()
+    top, _, body = said.partition(b"\r\n\r\n")
+    assert b"application/problem+json" in top
+    problem = json.loads(body)
+    assert (problem["status"], problem["code"]) == (status, code)
+    assert top.split()[1] == str(status).encode()
+    assert step in problem["detail"]
+    assert b"s3cr3t" not in said
+    assert "s3cr3t" not in caplog.text
 
 
 async def test_one_address_leaves_room_for_others(served: Served) -> None:

@@ -253,3 +253,14 @@ async def test_raw_bytes_in_a_query_string_do_no_harm(client: Client) -> None:
         url = URL(f"{client.make_url('/api/search/unified')}?{raw}", encoded=True)
         reply = await client.session.get(url)
         assert reply.status in (200, 422), await reply.text()
+
+
+async def test_a_body_in_another_encoding_is_refused_with_its_place_and_the_next_step(
+    client: Client,
+) -> None:
+    headers = AUTHORIZED | {"Content-Type": "application/json"}
+    body = '{"query": "Bäckerei"}'.encode("latin-1")
+    reply = await client.post("/api/v1/search", data=body, headers=headers)
+    assert reply.status == 400
+    said = (await reply.json())["detail"]
+    assert said == "the body is not JSON: byte 13 is not UTF-8; encode the body in UTF-8"

@@ -87,7 +87,7 @@ def test_bookmarks_of_firefox_are_read_from_a_copy(tmp_path: Path) -> None:
 
 
 def test_a_conversation_of_chatgpt_is_the_path_that_was_kept(tmp_path: Path) -> None:
-    (talk,), ledger = read("chatgpt", chatgpt(tmp_path))
+    (talk, _), ledger = read("chatgpt", chatgpt(tmp_path))
     assert talk == Draft(
         kind="conversation",
         source="chatgpt",
@@ -101,6 +101,49 @@ def test_a_conversation_of_chatgpt_is_the_path_that_was_kept(tmp_path: Path) -> 
         metadata={"platform": "chatgpt", "participants": ["You", "ChatGPT"], "turns": 2},
     )
     assert ("left", "the conversation is empty") in [(e.outcome, e.reason) for e in ledger]
+
+
+def _tree(path: Path, current: str, **parents: str) -> Path:
+    """A conversation of nodes with their parents; a name in capitals is a question."""
+    nodes = {
+        name: {
+            "parent": parent,
+            "message": {
+                "author": {"role": "user" if name.isupper() else "assistant"},
+                "content": {"content_type": "text", "parts": [f"says {name}"]},
+            },
+        }
+        for name, parent in parents.items()
+    }
+    talk = {"title": "Wicks", "conversation_id": "w", "mapping": nodes, "current_node": current}
+    path.write_text(json.dumps([talk]))
+    return path
+
+
+def test_another_branch_of_a_conversation_of_chatgpt_is_a_record_of_what_it_alone_says(
+    tmp_path: Path,
+) -> None:
+    path = _tree(
+        tmp_path / "conversations.json", "d",
+        A="", b="A", c="A", C="c", d="C", D="c", e="D", f="D", x="y", y="x",
+    )  # fmt: skip
+    drafts, ledger = read("chatgpt", path)
+    assert {draft.source_id: draft.text.replace("\n\n", ", ") for draft in drafts} == {
+        "w": "You: says A, ChatGPT: says c, You: says C, ChatGPT: says d",
+        "w/b": "You: says A, ChatGPT: says b",
+        "w/D": "You: says D, ChatGPT: says e",
+        "w/f": "You: says D, ChatGPT: says f",
+        "w/y": "ChatGPT: says y, ChatGPT: says x",
+    }
+    assert {draft.session for draft in drafts} == {"w"}
+    assert [draft.title for draft in drafts[:2]] == ["Wicks", "Wicks (another branch)"]
+    assert [entry.records for entry in ledger] == [5]
+
+
+def test_a_branch_of_chatgpt_in_which_nothing_is_said_is_no_record(tmp_path: Path) -> None:
+    path = _tree(tmp_path / "conversations.json", "b", A="", b="A", c="A")
+    path.write_text(path.read_text().replace("says c", " "))
+    assert [draft.source_id for draft in read("chatgpt", path)[0]] == ["w"]
 
 
 def test_a_conversation_of_claude_links_to_the_files_that_it_was_given(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from mem_search.git.commits import parse
 from mem_search.git.places import find
 from mem_search.git.references import references_of
 from mem_search.model import Batch, Draft, Location
+from mem_search.records.observation import Commit as CommitKind
 from mem_search.sources import base
 from mem_search.sources.git import Commit, Git, draft_of, type_of
 
@@ -490,6 +491,26 @@ def test_trailers_that_only_name_people_are_dropped() -> None:
     kept = draft(commit(body=body))
     assert kept is not None
     assert kept.text == "Why.\n\nFixes: #12"
+
+
+def test_who_is_named_as_a_co_author_is_an_author_too() -> None:
+    body = (
+        "Why.\n\nCo-authored-by: Grace Hopper <grace@example.org>\n"
+        "co-authored-by: <linus@example.org>\nCo-Authored-By: Ada <ada@example.org>\n"
+        "Co-authored-by: Éva Nagy\r\nCo-authored-by: Grace Hopper <1+g@users.noreply.github.com>\n"
+        "Co-Authored-By: Some Agent <noreply@agent.example>\n"
+        "Co-authored-by: updates[bot] <7+updates[bot]@users.noreply.github.com>\n"
+        "Co-authored-by: https://x:s3cretw0rd9@example.org/ <>\n"
+    )
+    kept = draft(commit(body=body))
+    assert kept is not None
+    assert kept.text == "Why."
+    assert kept.metadata["author"] == "Ada"
+    assert kept.metadata["authors"][:3] == ["Grace Hopper", "linus", "Éva Nagy"]
+    assert "example.org" not in repr(kept)
+    assert "s3cretw0rd9" not in repr(kept)
+    facets = {value for name, value in CommitKind().facets(kept) if name == "author"}
+    assert {"Ada", "Grace Hopper", "linus", "Éva Nagy"} <= facets
 
 
 def test_an_address_given_as_the_name_is_not_kept() -> None:

@@ -426,6 +426,35 @@ class TestFiles:
         assert len({d.source_id for d in (*first.drafts, *rest)}) == 251
         assert len(rest) == 251 - len(first.drafts)
 
+    @pytest.mark.parametrize("levels", [20, 21, 99, 300])
+    def test_what_is_nested_too_deeply_is_named_and_the_rest_is_read(
+        self, tmp_path: Path, levels: int
+    ) -> None:
+        deep = b"".join(
+            b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n\nlevel %d\n--%d\n" % (n, n, n, n)
+            for n in range(levels)
+        )
+        file = b'Content-Type: application/pdf; name="plan.pdf"\n\nx\n'
+        (tmp_path / "a.eml").write_bytes(b"From: a@x\nSubject: A nest\n" + deep + file)
+        batches = read(tmp_path)
+        text = drafts(batches)[0].text
+        read_up_to = min(levels, 20)
+        assert f"level {read_up_to - 1}" in text
+        assert f"level {read_up_to + 1}" not in text
+        told = "; ".join(entry.reason for entry in ledger(batches))
+        assert ("nested deeper than 20 levels" in told) == (levels > 20)
+        assert ("plan.pdf" in told) == (levels in (21, 22))
+
+    def test_a_message_nested_too_deeply_keeps_those_above_it(self, tmp_path: Path) -> None:
+        heads = (
+            b"Content-Type: message/rfc822\n\nFrom: a@x\nSubject: nest %d\n" % n for n in range(30)
+        )
+        (tmp_path / "a.eml").write_bytes(b"From: a@x\nSubject: top\n" + b"".join(heads) + b"\nx")
+        batches = read(tmp_path)
+        assert "nest 9" in repr(drafts(batches))
+        told = "; ".join(entry.reason for entry in ledger(batches))
+        assert "nested deeper than 20 levels were not read" in told
+
     def test_a_broken_message_is_named_and_the_others_are_read(self, tmp_path: Path) -> None:
         (tmp_path / "a.eml").write_bytes(b"X-Nothing: here\n\n")
         (tmp_path / "b.msg").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1broken")
@@ -437,7 +466,7 @@ class TestFiles:
         deep = b"".join(
             b"Content-Type: multipart/mixed; boundary=%d\n\n--%d\n" % (n, n) for n in range(99)
         )
-        (tmp_path / "g.eml").write_bytes(b"From: a@x\n" + deep + b"\nwords\n")
+        (tmp_path / "g.eml").write_bytes(b"From: a@x\nSubject: A nest\n" + deep + b"\nwords\n")
         (tmp_path / "h").symlink_to(tmp_path / "c.eml")
         (tmp_path / "i.eml").write_bytes(bytes(letter()))
         os.mkfifo(tmp_path / "j.eml")
@@ -445,10 +474,9 @@ class TestFiles:
         (tmp_path / "l.eml").write_bytes(b"%PDF-1.4\n1 0 obj\n")
         (tmp_path / "m.msg").write_bytes(b"\x89PNG\r\n")
         batches = read(tmp_path)
-        assert [draft.source_id for draft in drafts(batches)] == ["1@harbour"]
+        assert {draft.title for draft in drafts(batches)} == {letter()["subject"], "A nest"}
         why = reasons(batches)
         assert why.pop("b.msg").startswith("it is damaged: ")
-        assert "nested" in why.pop("g.eml")
         assert why == {
             "a.eml": "the message is empty: it has no subject, no text and no attachment",
             "e.eml": "the file is empty",

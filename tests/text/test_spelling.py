@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.text.spelling import distance, edits_allowed, nearest, other_beginnings
+from mem_search.validation import nearest as nearest_name
 
 WORDS = st.text("abcß漢", max_size=7)
 
@@ -70,3 +71,18 @@ def test_short_words_stand_for_themselves(word: str, edits: int) -> None:
 @given(st.text("abcdef", min_size=2, max_size=6))
 def test_other_beginnings_are_one_edit_away(word: str) -> None:
     assert all(distance(word, other, 2) == 1 for other in other_beginnings(word))
+
+
+@pytest.mark.parametrize("word", ["colour", "color", "foo", "banana", "weather", "mood"])
+def test_a_name_that_resembles_none_is_answered_with_all(word: str) -> None:
+    names = ("source", "folder", "from", "after", "content")
+    assert nearest_name(word, names) == f"choose one of {', '.join(names)}"
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [("sourc", "source"), ("Foldre", "folder"), ("form", "from"), ("contnet", "content")],
+)
+def test_a_name_that_resembles_one_is_answered_with_it(word: str, meant: str) -> None:
+    names = ("source", "folder", "from", "after", "content")
+    assert nearest_name(word, names) == f"did you mean {meant}?"

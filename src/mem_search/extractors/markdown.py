@@ -1,8 +1,9 @@
-"""Markdown notes: front matter, tags, and wikilinks, which become edges of the note."""
+"""Markdown notes: front matter (YAML, TOML), tags and wikilinks, which become edges of the note."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
@@ -16,6 +17,8 @@ from mem_search.text.charsets import sniffed
 from mem_search.text.markdown_code import CodeSpans
 
 _FRONT: Final = pattern(r"---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_TOML: Final = pattern(r"\+\+\+[ \t]*\n(.*?)\n\+\+\+[ \t]*(?:\n|\Z)", re.DOTALL)
+"""As Hugo and Zola write it."""
 _TAG: Final = pattern(r"(?:^|(?<=\s)|(?<=[^\]]\())#([^\W\d][\w/-]{0,49})")
 _HEADING: Final = pattern(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _ELSEWHERE: Final = frozenset(
@@ -43,7 +46,7 @@ _NOTION_PROPERTY: Final = pattern(r"([\w ]{1,50}): (.+)")
 
 
 class Markdown:
-    """Reads front matter with PyYAML's safe loader. A wikilink in the text is found later."""
+    """Reads front matter as TOML or safe YAML. A wikilink in the text is found later."""
 
     name = "markdown"
     suffixes = (".md", ".markdown")
@@ -74,7 +77,12 @@ class Markdown:
 
 
 def _front_matter(text: str) -> tuple[dict[str, Any], str]:
-    """What the front matter says, and the rest; front matter that is no YAML stays in the text."""
+    """What the front matter says, and the rest; what is no YAML or TOML stays in the text."""
+    if match := _TOML.match(text):
+        try:
+            return tomllib.loads(match[1]), text[match.end() :]
+        except ValueError:
+            return {}, text
     match = _FRONT.match(text)
     if match is None:
         return {}, text

@@ -7,7 +7,6 @@ Schemas, because models pay for each word.
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass
@@ -181,7 +180,7 @@ def _fault(item: Any, tool: Tool) -> str:
             return f"{place}: is required"
         case "extra_forbidden":
             names = list(tool.arguments.model_fields)
-            return f"{place[:60]}: unknown argument; {_known(place, names)}"
+            return f"{place[:60]}: unknown argument; {nearest(place, names)}"
         case "too_short":
             return f"{place}: give at least {item['ctx']['min_length']}"
         case "too_long":
@@ -190,11 +189,6 @@ def _fault(item: Any, tool: Tool) -> str:
             what = "words or a question" if place == "query" else "some words"
             return f"{place}: is empty; write {what}"
     return f"{place}: {item['msg'][0].lower()}{item['msg'][1:]}"
-
-
-def _known(word: str, names: list[str]) -> str:
-    near = difflib.get_close_matches(word.lower(), names, n=1, cutoff=0.5)
-    return f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
 
 
 MAX_TEXT_CHARS = 4000

@@ -45,7 +45,7 @@ _PAUSE_SECONDS: Final = 5.0
 """Between two readings; less than between two rounds, so that only failures are told apart."""
 
 
-_FORM: Final = 2
+_FORM: Final = 3
 """Of what is stored of a commit; a cursor of another one is of a reading by older rules."""
 
 
@@ -281,6 +281,12 @@ _NOISE: Final = pattern(
     r"^(?:signed-off-by|co-authored-by|change-id):.*(?:\n[ \t].*)*\n?",
     re.MULTILINE | re.IGNORECASE,
 )
+_CO_AUTHOR: Final = pattern(
+    r"^co-authored-by:[ \t]{0,9}(?:([^<\n]{0,200}[^<\s])[ \t]{0,9})?(?:<([^>\n]*)>?)?\s{0,9}$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_NOBODY: Final = pattern(r"(?:no-?reply|cursoragent|copilot|aider)@|.*\[bot\]", re.IGNORECASE)
+"""The address of an agent, which many commits name: its name would find them all."""
 _DEFAULT_MERGE: Final = pattern(
     r"merge (?:branch|remote|tag|commit|pull request|pr\b|[\w./#-]+ into |[0-9a-f]{7})"
     r"|merged in |merge$",
@@ -341,6 +347,7 @@ def draft_of(commit: Commit, *, project: str, branch: str = "", forge: str = "")
             "author": _author(commit.author),
             "commit": commit.sha,
         }
+        | ({"authors": others} if (others := _co_authors(commit)) else {})
         | ({"branch": branch} if branch else {})
         | ({"file_count": commit.file_count} if commit.file_count > len(commit.files) else {})
         | _lines(commit)
@@ -357,6 +364,16 @@ def _lines(commit: Commit) -> dict[str, int]:
 def _author(name: str) -> str:
     """Some give their address as the name, and some a URL with a password."""
     return redact(name)[0].partition("@")[0]
+
+
+def _co_authors(commit: Commit) -> list[str]:
+    """The people that trailers of the message name beside the author."""
+    found = (
+        _author(name or address or "")
+        for name, address in _CO_AUTHOR.findall(commit.body)
+        if not _NOBODY.match(address)
+    )
+    return [name for name in dict.fromkeys(found) if name and name != _author(commit.author)]
 
 
 def type_of(subject: str) -> str:

@@ -25,9 +25,10 @@ from mem_search.text.secret_places import (
     after_name,
     headers,
     kubernetes,
+    wallets_and_pins,
     with_breaks,
 )
-from mem_search.text.secret_values import Place, is_placeholder, is_secret
+from mem_search.text.secret_values import Place, is_phrase, is_placeholder, is_secret
 
 # Passwords that a program or a call takes as an argument, and those in files of logins.
 #
@@ -167,8 +168,10 @@ _PEM: Final = pattern(
     r"|(?:\s|\\[nr])*[A-Za-z0-9+/=]{24,}+(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{24,}+)*)"
 )
 _PUTTY: Final = pattern(
-    r"Private-Lines:\s{0,3}[0-9]{1,3}\s{1,3}"
-    r"(?P<value>[A-Za-z0-9+/=]{16,80}+(?:\s{1,3}[A-Za-z0-9+/=]{4,80}+(?![:-]))*+)"
+    r"Private-Lines:\s{0,3}[0-9]{1,4}\s{1,3}(?P<value>"
+    # Whole, with what quotes or numbers its lines; or cut off.
+    r"[^:]{8,20000}+:(?<=Private-MAC:)\s{0,3}[0-9a-f]{0,64}+"
+    r"|[A-Za-z0-9+/=]{16,80}+(?:\s{1,3}[A-Za-z0-9+/=]{4,80}+(?![:-]))*+)"
 )
 
 
@@ -207,6 +210,9 @@ _NAME_END: Final = (
 _PASSWORDS: Final = (
     "psk", "kennwort", "mdp", "contraseña", "contrasena", "clave", "parola d'ordine",
     "parola d’ordine", "senha", "wachtwoord", "hasło", "haslo", "lösenord", "heslo", "şifre",
+    "wlan-schlüssel", "wlan schlüssel", "wlanschlüssel", "wpa-schlüssel", "wpa2-schlüssel",
+    "netzwerkschlüssel", "netzwerksicherheitsschlüssel", "clé wifi", "clé wi-fi", "clé wpa",
+    "wifi key", "wi-fi key", "wlan key", "network security key",
     "пароль", "密码", "密碼", "口令", "パスワード", "비밀번호",
 )  # fmt: skip
 """Names of a value that a person chose, beside ``pass…``: words of sixteen languages in all."""
@@ -305,7 +311,10 @@ def _direct(
     group = "string" if match["quote"] else "bare"
     place = _place(text, start, match)
     value = match[group] if match["quote"] else match[group].rstrip(".:")
-    if place and is_secret(value, place, password=password):
+    if place and (
+        is_secret(value, place, password=password)
+        or (password and place == "string" and is_phrase(value))
+    ):
         last = match.start(group) + len(value)
         if len(value) >= _MAX_VALUE_CHARS and (rest := _REST.match(text, last)):
             last = rest.end()
@@ -356,6 +365,7 @@ FINDERS: Final[tuple[Finder, ...]] = (
     addresses,
     options,
     headers,
+    wallets_and_pins,
     _assigned,
     *(
         partial(find, names=_names, name_of=name_of_secret)

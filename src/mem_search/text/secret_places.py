@@ -114,6 +114,10 @@ _PARAMETER: Final = pattern(
     r"[?&](?:key|auth|sid|code|hmac|session(?:_?id)?)=(?P<value>[A-Za-z0-9%+/_.~-]{16,2000}+)"
 )
 _SIGNATURE: Final = pattern(r"ignature=(?P<value>[A-Za-z0-9%+/_~=-]{16,2000}+)")
+_SAS: Final = pattern(r"sig=(?<![A-Za-z0-9_]sig=)(?P<value>[A-Za-z0-9%+/_~=-]{16,2000}+)")
+_SIGNED: Final = pattern(r"(?<![A-Za-z0-9])(?:s[vepr]|skn)=")
+"""What stands beside the signature of Azure: version, end, rights, resource, name of the key."""
+_SIGNED_CHARS: Final = 400
 _HEADER: Final = pattern(
     r"""[Aa](?i:uthorization)(?:\\{0,7}["'`])?\s{0,5}[:=,]\s{0,5}(?:\\{0,7}["'`])?"""
     r"""(?:(?P<scheme>[A-Za-z][\w-]{1,20})\s{1,5})?(?P<value>[^\s"'`\\,;<>]{8,4000}+)"""
@@ -143,6 +147,10 @@ def addresses(text: str) -> Iterator[Span]:
         for match in _SIGNATURE.finditer(text):
             if _is_token(match["value"]):
                 yield (*match.span("value"), "signature")
+    for match in _SAS.finditer(text) if "sig=" in text else ():
+        before, after = match.start() - _SIGNED_CHARS, match.end() + _SIGNED_CHARS
+        if not is_placeholder(match["value"]) and _SIGNED.search(text, max(0, before), after):
+            yield (*match.span("value"), "signature")
 
 
 def headers(text: str) -> Iterator[Span]:
@@ -164,6 +172,42 @@ def headers(text: str) -> Iterator[Span]:
 
 def _is_token(value: str) -> bool:
     return len(value) >= _MIN_TOKEN and is_secret(value, "code", password=False)
+
+
+# ---- PINs and seed phrases --------------------------------------------------------------------
+
+_PIN: Final = pattern(
+    r"""P(?:IN|UK)(?<![A-Za-z0-9]...)(?:[ -]?(?:[Cc]ode|Nummer))?["'`*_]{0,3}\s{0,3}"""
+    r"""(?:[:=]|ist|is|est|es)\s{0,3}["'`*_]{0,3}(?P<value>[0-9]{4,8})(?![\w.,:/-]?\w)"""
+)
+_SEED: Final = pattern(
+    r"(?:mnemonic|(?:seed|recovery|backup|wallet|secret)[ _-]?(?:phrase|words)|seed"
+    r"|wiederherstellungsphrase|wiederherstellungswörter)[^\n:=]{0,40}?"
+    r"(?:[:=]|\s(?:is|are|ist|lautet|est|es)\s|\n)[\s\"'`*_\[\\]{0,12}"
+    r"(?P<words>(?:[0-9]{1,2}[.):]?\s{0,3})?[a-z]{3,8}(?:[\s,\"'`\\]{1,9}(?:[0-9]{1,2}[.):]?\s{0,3})?"
+    r"[a-z]{3,8}(?![a-z])){11,24})"
+)
+_SEED_LABELS: Final = ("mnemonic", "phrase", "seed", "words", "wörter")
+_NO_SEED: Final = pattern(
+    r"\b(?:[A-Z]|(?:the|and|for|with|from|are|was|has|not|your|und|der|die|das)\b)"
+)
+"""Words of sentences that BIP-39 has not among its 2,048."""
+_MIN_SEED_WORDS: Final = 12
+
+
+def wallets_and_pins(text: str) -> Iterator[Span]:
+    """PINs behind their name, and the words of BIP-39 that are the key of a wallet."""
+    for match in _PIN.finditer(text) if "PIN" in text or "PUK" in text else ():
+        yield (*match.span("value"), "pin")
+    lower = text.replace("İ", "I").lower()
+    if any(label in lower for label in _SEED_LABELS):
+        for match in _SEED.finditer(lower):
+            start, end = match.span("words")
+            small = text[start].islower()  # then a capital begins a sentence
+            sentence = _NO_SEED.search(text if small else lower, start, end)
+            words = lower[start : sentence.start() if sentence else end]
+            if len(re.findall("[a-z]+", words)) >= _MIN_SEED_WORDS:
+                yield start, start + len(words.rstrip()), "seed-phrase"
 
 
 # ---- Kubernetes ---------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from mem_search.patterns import pattern
+from mem_search.text.stop_words import STOP_WORDS
 
 Place = Literal["string", "data", "code"]
 
@@ -60,6 +61,32 @@ _STATES: Final = frozenset(
 )
 """What is said of a secret under its name."""
 
+_FUNCTION_WORDS: Final = frozenset[str]().union(*STOP_WORDS.values())
+_ASKED: Final = frozenset(
+    "must least most minimum maximum characters chars length letters digits enter type choose login"
+    " sign log reset forgot repeat again new confirm confirmation wrong hash hashed value field"
+    " text user admin account argument option too short weak strong match settings security".split()
+)
+"""What labels and messages say of a password, beside ``_STATES``."""
+_OF_SECRETS: Final = pattern(
+    r"pass(?:w|p|c|e\b|\b)|\bpw|kennwort|secret|token|\bkeys?\b|credential|contrase|clave|senha"
+    r"|wachtwoord|has[lł]o|lösenord|heslo|şifre|парол"
+)
+_PHRASE: Final = pattern(r"[^\W_][\w'’.-]{0,30}[!?,;]?(?: {1,3}[^\W_][\w'’.-]{0,30}[!?,;]?){1,23}")
+
+
+def is_phrase(value: str) -> bool:
+    """Whether ``value``, in quotes under the name of a password, is a passphrase of words, and not
+    a label or a message about one.
+    """
+    plain = value.lower()
+    if not _PHRASE.fullmatch(plain) or is_placeholder(value) or _OF_SECRETS.search(plain):
+        return False
+    words = re.findall(r"\w+", plain)
+    function = sum(len(word) > 1 and word in _FUNCTION_WORDS for word in words)
+    said = sum(word in _STATES or word in _ASKED for word in words)
+    return 3 * function <= len(words) and 3 * said <= len(words)
+
 
 def is_told(name: str, value: str) -> bool:
     """Whether ``value`` is a secret because its ``name`` says so, however ordinary it looks:
@@ -69,7 +96,7 @@ def is_told(name: str, value: str) -> bool:
         len(value) >= 6
         and _TELLING.search(name) is not None
         and value.lower() not in _STATES
-        and not any(letter.isspace() for letter in value)
+        and (is_phrase(value) or not any(letter.isspace() for letter in value))
         and not (is_placeholder(value) or _ELSEWHERE.match(value) or _PATH.match(value))
     )
 

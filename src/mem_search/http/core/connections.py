@@ -27,7 +27,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 from aiohttp.web_protocol import RequestHandler
 
-from mem_search.http.core.problems import whole_reply
+from mem_search.http.core.problems import protocol_of, whole_reply
 from mem_search.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -297,7 +297,8 @@ class Connections:
         if full:
             self._refuse(accepted)
             return
-        connection = Connection(self._server(), address, lambda: self._forget(connection))
+        protocol = protocol_of(self._server)
+        connection = Connection(protocol, address, lambda: self._forget(connection))
         self._open.add(connection)
         self._of_address[address] += 1
         self._serve(accepted, connection, lambda: self._forget(connection))

@@ -8,6 +8,8 @@ from http import HTTPStatus
 from typing import Annotated
 
 from aiohttp import web
+from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
+from aiohttp.web_protocol import RequestHandler
 from pydantic import Field
 
 from mem_search.errors import (
@@ -219,14 +221,57 @@ def _reply(
     return web.Response(status=status, body=body, content_type=content_type, headers=headers or {})
 
 
+class _Protocol(RequestHandler):
+    """Answers what is no request with a problem: aiohttp's own page and log quote the header, in
+    which a token may stand.
+    """
+
+    __slots__ = ()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        if not isinstance(exc, BadHttpMessage):
+            return super().handle_error(request, status, exc, message)
+        code, what = "bad_request", (message or "").partition(":")[0].strip().lower()
+        detail = f"this is not HTTP/1.1: {what}; send a request as RFC 9112 has it"
+        if isinstance(exc, LineTooLong):
+            status, code = 431, "head_too_large"
+            detail = (
+                f"a header, or the address, is longer than {int(exc.args[1]):,} bytes; send a "
+                "shorter one, and what is long in the body"
+            )
+        reply = web.Response(
+            status=status, body=_before_routes(status, code, detail), content_type=CONTENT_TYPE
+        )
+        reply.force_close()
+        return reply
+
+
+def protocol_of(server: web.Server) -> RequestHandler:
+    """What reads the requests of one connection."""
+    # aiohttp lets nobody choose the class.
+    return _Protocol(server, loop=server._loop, **server._kwargs)  # noqa: SLF001
+
+
+def _before_routes(status: int, code: str, detail: str) -> bytes:
+    title = HTTPStatus(status).phrase
+    return to_json(
+        {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
+    )
+
+
 def whole_reply(status: int, detail: str) -> bytes:
     """A whole reply with problem details, for those whom aiohttp never sees."""
     code = {408: "request_timeout", 503: "too_many_connections"}[status]
     title, retry = HTTPStatus(status).phrase, ""
     if status == 503:
         retry = f"Retry-After: {RETRY_SECONDS}\r\n"
-    told = {"type": "about:blank", "title": title, "status": status, "detail": detail, "code": code}
-    body = to_json(told).decode()
+    body = _before_routes(status, code, detail).decode()
     return (
         f"HTTP/1.1 {status} {title}\r\nContent-Type: {CONTENT_TYPE}\r\n"
         f"Content-Length: {len(body.encode())}\r\n{retry}Cache-Control: no-store\r\n"

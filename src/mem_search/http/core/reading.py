@@ -113,6 +113,9 @@ async def read_body(
         if not error.path or not error.is_json:
             raise _not_json(str(error), is_named) from None
         raise Invalid([Fault(error.message, pointer=_pointer(error.path))]) from None
+    except UnicodeDecodeError as error:
+        why = f"byte {error.start + 1} is not UTF-8; encode the body in UTF-8"
+        raise _not_json(why, is_named) from None
     except ValueError as error:
         raise _not_json(str(error)[:200], is_named) from None
     if clients is not None:

@@ -6,10 +6,12 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from email.message import Message
 from typing import Any, Final
 
 from mem_search.model import Draft
 from mem_search.sources.mail.bodies import html_text
+from mem_search.sources.mail.headers import file_name
 from mem_search.text.charsets import decoded, decoded_page
 from mem_search.text.redaction import redact
 
@@ -26,6 +28,8 @@ MAX_LINES: Final = 1_500_000
 """Of one message: three times as many as the largest has in base64. A line takes 50 bytes more."""
 
 MAX_HEADERS: Final = 100_000
+_NAMED: Final = 5
+"""Parts that are named as not read, before the others are counted."""
 _OPENED: Final = (".ics", ".vcf", ".vcs", ".eml", ".enex")
 """Ends of names of texts that a source or reader of their own reads."""
 
@@ -101,6 +105,19 @@ class Mail:
     layout: int = 0
     unread: list[str] = field(default_factory=list)
     is_deleted: bool = False
+
+
+def leaves(message: Message) -> list[Message]:
+    """The parts of a message that are no containers."""
+    return [each for each in message.walk() if not isinstance(each.get_payload(), list)]
+
+
+def too_deep(part: Message, levels: int, charset: str) -> str:
+    """Names ``part``, or the parts in it, as deeper in a message than ``levels``."""
+    left = leaves(part)
+    named = [file_name(each, charset) or each.get_content_type() for each in left[:_NAMED]]
+    more = f" and {rest} more" if (rest := len(left) - len(named)) else ""
+    return f"parts nested deeper than {levels} levels were not read: {', '.join(named)}{more}"
 
 
 def text_of(name: str, media_type: str, data: bytes, charset: str = "") -> str:

@@ -41,7 +41,9 @@ from mem_search.sources.mail.message import (
     MAX_TEXT_CHARS,
     Mail,
     attachment,
+    leaves,
     read_events,
+    too_deep,
 )
 from mem_search.text.charsets import decoded, decoded_page
 
@@ -119,8 +121,7 @@ class Reader:
         """The message in ``data``, compared with a second count of its parts and words."""
         message = _parsed(data)
         mail = self.mail(message, 0)
-        left = sum(not isinstance(each.get_payload(), list) for each in message.walk()) - self._seen
-        if left > 0:
+        if (left := len(leaves(message)) - self._seen) > 0:
             mail.unread.append(f"{left} of its parts were not read")
         if self._stated:
             known = "\n".join([*_all_texts(mail), *self._hidden])
@@ -186,7 +187,9 @@ class Reader:
     ) -> Iterator[str]:
         """Put a file into ``mail`` as what it is. Yields the texts of a message that it packs."""
         lower = name.lower()
-        if (
+        if depth > _MAX_DEPTH + 1:  # of what is in it
+            mail.unread.append(f"{name or 'a file in it'} is nested too deeply and was not read")
+        elif (
             media_type in _SIGNATURES
             or lower.endswith(_OF_SIGNATURES)
             or (media_type.startswith("image/") and is_shown and len(data) <= _MAX_LOGO_BYTES)
@@ -204,8 +207,7 @@ class Reader:
             self._add_messages(mail, name, form, data, self._deeper(depth))
         else:
             is_calendar = media_type in _CALENDARS or lower.endswith(".ics")
-            events = read_events(decoded(data, charset)) if is_calendar else []
-            mail.events += events
+            mail.events += (events := read_events(decoded(data, charset)) if is_calendar else [])
             if data.strip() or name:
                 file = attachment(name, media_type, data, charset)
                 if events:  # its text is that of the message; a source of calendars may take it
@@ -238,19 +240,21 @@ class Reader:
     def _inner(self, data: bytes) -> Message:
         """A message inside, whose parts the second count does not know."""
         message = _parsed(data)
-        self._seen -= sum(not isinstance(each.get_payload(), list) for each in message.walk())
+        self._seen -= len(leaves(message))
         return message
 
     def _deeper(self, depth: int) -> int:
         self._parts += 1
         if self._parts > _MAX_PARTS:
             raise ValueError(f"it has more than {_MAX_PARTS} parts")
-        if depth > _MAX_DEPTH:
-            raise ValueError(f"its parts are nested deeper than {_MAX_DEPTH} levels")
         return depth + 1
 
     def _texts(self, part: Message, mail: Mail, depth: int) -> Iterator[str]:
         """The texts of ``part`` in order; what is no text is put into ``mail``."""
+        if depth > _MAX_DEPTH:
+            self._seen += len(leaves(part))
+            mail.unread.append(too_deep(part, _MAX_DEPTH, self._charset))
+            return
         depth = self._deeper(depth)
         media_type = part.get_content_type()
         inside: Any = part.get_payload()
@@ -263,10 +267,10 @@ class Reader:
         elif media_type == "multipart/alternative":
             yield from self._best(inside, mail, depth)
         elif media_type == "multipart/encrypted":
-            self._seen += sum(not isinstance(each.get_payload(), list) for each in part.walk())
+            self._seen += len(leaves(part))
             mail.unread.append(f"its content is {_IS_PGP}")
         elif media_type == "message/external-body":
-            self._seen += sum(not isinstance(each.get_payload(), list) for each in part.walk())
+            self._seen += len(leaves(part))
             where = part.get_param("url") or part.get_param("name") or "another place"
             where = re.sub(r"\s", "", headers.read_words(str(where)))[:200]
             mail.unread.append(f"a part of it lies elsewhere ({where}) and was not fetched")
