@@ -199,9 +199,9 @@ def as_read(text: bytes) -> str:
 def problem_in(connection: sqlite3.Connection) -> str:
     """The first error that SQLite finds in the file, or "". Raises sqlite3.Error.
 
-    Each ordinary table is looked through by itself. Of the whole, SQLite 3.44 and newer has FTS5
-    look through its words, too: they are derived, so damage in them is none of the file, and on a
-    connection that has read them FTS5 compares with what they were then.
+    Each ordinary table is checked by itself. From SQLite 3.44 on, a check of the whole file also
+    checks the indexes of FTS5. These are derived, so damage in them is no damage of the file; and a
+    connection that has read them compares them with an older state.
     """
     (problem,) = connection.execute(_PROBLEM).fetchone() or ("",)
     return str(problem)
