@@ -21,7 +21,7 @@ import pytest
 from drafts import draft, forget
 from mem_search.embedders.bundled import BundledSparse
 from mem_search.model import LegReport, SearchPage, SearchRequest
-from mem_search.search.sparse import SPARSE, SparseScores
+from mem_search.search.sparse import SPARSE, SparseScores, weights
 from mem_search.search.stages import scoring
 from mem_search.wiring import Runtime, open_runtime
 from patience import becomes
@@ -34,6 +34,21 @@ STORED = (
     draft("bread", "Sourdough rests overnight in the fridge.", kind="session_summary"),
     draft("paper", "A paper about strolling in cities.", kind="note"),
 )
+
+
+class Counting:
+    """The model, and the questions whose vectors it made."""
+
+    def __init__(self) -> None:
+        self._model = BundledSparse()
+        self.asked: list[str] = []
+
+    def of_passage(self, text: str) -> bytes:
+        return self._model.of_passage(text)
+
+    def of_question(self, text: str) -> bytes:
+        self.asked.append(text)
+        return self._model.of_question(text)
 
 
 async def filled(runtime: Runtime) -> None:
@@ -100,6 +115,24 @@ async def test_vectors_that_are_dropped_during_a_look_are_made_again(tmp_path: P
         )
         await filling._fill(BundledSparse())
         assert await filling.counts() == (3, 3)
+
+
+async def test_a_question_has_no_vector_where_nothing_is_compared_with_it(tmp_path: Path) -> None:
+    model = Counting()
+    async with open_runtime(small(tmp_path / "home", sparse=True)) as runtime:
+        runtime.search.pipeline._sparse = model
+        await fill(runtime, *STORED[3:])
+        await asked(runtime, "strolling in cities")
+        model.asked.clear()
+        for _ in range(2):
+            page = await asked(runtime, "a paper about cities")
+        assert (sparse_leg(page), model.asked) == (None, [])
+        await fill(runtime, *STORED[:3])
+        await filled(runtime)
+        for _ in range(2):
+            page = await asked(runtime, "walking by the canal")
+        assert sparse_leg(page) == LegReport("sparse", "ok", 3)
+        assert model.asked
 
 
 async def test_what_is_forgotten_has_no_vector(tmp_path: Path) -> None:
@@ -183,7 +216,8 @@ def added(
     before = state(
         len(values), kinds=kinds, parts={"fused": [1.0] * len(values)}, conversations=numbers
     )
-    found = {SPARSE: SparseScores(np.array(values))}
+    counts = weights(before.union, numbers, before.traits)
+    found = {SPARSE: SparseScores(np.array(values), counts)}
     after = scoring.sparse(replace(before, stored=replace(before.stored, values=found)))
     part = after.parts.get("sparse")
     return (None if part is None else [round(each, 3) for each in part.tolist()]), after.reports[0]

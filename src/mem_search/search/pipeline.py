@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, TypeVar
@@ -15,6 +16,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from mem_search.contracts import Question, Retriever
+from mem_search.errors import ModelUnavailable
 from mem_search.model import (
     Filters,
     Hit,
@@ -47,11 +49,12 @@ from mem_search.search.query_understanding import (
 )
 from mem_search.search.ranking import NOT_RANKED, LegResults, Ranked, count_facets, ms, rank
 from mem_search.search.respelling import Near, respelled
-from mem_search.search.sparse import encode_question
+from mem_search.search.sparse import LEG as SPARSE_LEG
+from mem_search.search.sparse import sparse_question
 from mem_search.search.stages import LEFT_OUT, STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
-from mem_search.search.state import Expand, Fusion, LegAnswer, Stage
+from mem_search.search.state import Expand, Fusion, LegAnswer, SparseQuestion, Stage
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.store import SearchStore
 from mem_search.text import highlight
@@ -110,6 +113,7 @@ class SearchPipeline:
         sparse: SparseModel | None = None,
     ) -> None:
         self._reranking, self._sparse = reranking, sparse
+        self._is_weighed_ahead = True
         self._store, self._legs, self._kinds = store, legs, kinds
         self._stages, self._expand = stages, expand
 
@@ -186,7 +190,10 @@ class SearchPipeline:
             weights = query.fusion.weights
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        weighing = asyncio.create_task(encode_question(self._sparse, query, question.text))
+        weighed = sparse_question(self._sparse, query, question.text)
+        # Only where the last search compared it: a store of commits and documents never does.
+        ahead = weighed if self._is_weighed_ahead else None
+        weighing = asyncio.create_task(_weigh(ahead))
         answers = await run_legs(self._store, legs, question, depth)
         again = False
         for answer in answers:
@@ -208,14 +215,15 @@ class SearchPipeline:
         if question.times or question.lifts:
             others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
             named = [each.ranking for each in others if each.ranking is not None]
-        answered = LegResults(
-            asked, question, answers, depth, traits, self._expand, named, await weighing
-        )
+        await weighing
+        answered = LegResults(asked, question, answers, depth, traits, self._expand, named, weighed)
         fusion: Fusion = Z_SCORE_SUM
         stages = self._stages
         if query.fusion is not None:
             fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
         outcome = await self._store.read(_ranked, answered, rankings, fusion, stages, reranks)
+        if weighed is not None:
+            self._is_weighed_ahead = any(each.name == SPARSE_LEG for each in outcome.legs)
         reach = query.offset + query.limit + outcome.ranked.folded
         if reach > depth and outcome.ranked.beyond and query.order == "relevance":
             further = await _further(question, answers, reach)
@@ -241,6 +249,13 @@ class SearchPipeline:
         page = hits[query.offset : query.offset + query.limit]
         results = await self._store.read(_hydrate, query, page, question.words.all)
         return replace(outcome, results=results, notice=notice)
+
+
+async def _weigh(question: SparseQuestion | None) -> None:
+    """Make the vector of ``question`` in a thread while the legs search."""
+    if question is not None:
+        with suppress(ModelUnavailable):  # which is said where the vector is compared
+            await asyncio.to_thread(question.vector)
 
 
 async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:

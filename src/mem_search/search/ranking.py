@@ -156,6 +156,7 @@ def _before_stages(
         expand=leg_results.expand,
         filters_decide=filters_decide(question),
         sparse=leg_results.sparse,
+        traits=leg_results.traits,
     )
     if NAMED in wanted:  # it brings candidates
         given = given.having(NAMED)

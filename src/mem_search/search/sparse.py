@@ -6,15 +6,16 @@ the other stages read.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from mem_search.contracts import RankingTraits
 from mem_search.errors import ModelUnavailable
 from mem_search.model import LegReport, SearchRequest
-from mem_search.model.rankings import Values
+from mem_search.model.kind_codes import KIND_CODES
+from mem_search.model.rankings import Candidates, Numbers, Values
 from mem_search.search.state import RankingInput, SparseQuestion, StageData
 from mem_search.text import sparse
 from mem_search.text.sparse import SparseModel
@@ -28,13 +29,18 @@ MIN_KNOWN: Final = 0.9
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseScores:
-    """The score of each candidate, NaN where it has no vector, or the ``problem``."""
+    """The score of each candidate, NaN where it has no vector, and how much it counts.
+
+    ``problem`` is why the question has no vector.
+    """
 
     values: Values
+    weights: Values
     problem: str = ""
 
-    def report(self, wanted: int, known: int) -> LegReport:
-        """``known`` of the ``wanted`` candidates have their vector."""
+    def report(self, known: int) -> LegReport:
+        """``known`` of those that want a vector have one."""
+        wanted = int(np.count_nonzero(self.weights))
         if self.problem:
             return LegReport(LEG, "off", detail=self.problem)
         if known == wanted:
@@ -43,35 +49,48 @@ class SparseScores:
         return LegReport(LEG, "degraded", known, detail=detail)
 
 
-async def encode_question(
+def sparse_question(
     model: SparseModel | None, request: SearchRequest, text: str
 ) -> SparseQuestion | None:
-    """The question's vector, made in a thread while the legs search.
+    """The question whose vector is compared.
 
     None without a model, in a script that it does not know, and where one leg or the weights of
     the request decide.
     """
     if model is None or request.mode != "hybrid" or request.fusion is not None:
         return None
-    if mostly_foreign(text):
-        return None
-    try:
-        return SparseQuestion(await asyncio.to_thread(model.of_question, text))
-    except ModelUnavailable as error:
-        return SparseQuestion(problem=error.message)
+    return None if mostly_foreign(text) else SparseQuestion(model, text)
+
+
+def weights(union: Candidates, conversations: Numbers, traits: RankingTraits) -> Values:
+    """How much the score counts for each candidate: by its kind, 0 for source code."""
+    found = np.zeros(len(union))
+    for kind, weight in traits.sparse.items():
+        found[(union.kinds == KIND_CODES.code(kind)) & ~union.code] = weight
+    in_session = np.isin(union.kinds, KIND_CODES.among(traits.sparse_in_session))
+    found[in_session & (conversations == 0)] = 0.0
+    return found
 
 
 def _scored(inputs: RankingInput) -> SparseScores | None:
-    asked, passages = inputs.sparse, inputs.union.passages
-    if asked is None or len(inputs.legs) < 2:
+    question, passages = inputs.sparse, inputs.union.passages
+    if question is None or len(inputs.legs) < 2:
+        return None
+    counts = weights(inputs.union, inputs.stored.columns.conversations, inputs.traits)
+    wanted = np.flatnonzero(counts)
+    if not len(wanted):
         return None
     values = np.full(len(passages), np.nan)
-    if not asked.problem:
-        held = inputs.snapshot.sparse_vectors(passages)
-        rows = [row for row, passage in enumerate(passages.tolist()) if passage in held]
-        values[rows] = sparse.scores(asked.vector, [held[passages[row]] for row in rows])
-    return SparseScores(values, asked.problem)
+    try:
+        vector = question.vector()
+    except ModelUnavailable as error:
+        return SparseScores(values, counts, error.message)
+    held = inputs.snapshot.sparse_vectors(passages[wanted])
+    rows = [row for row in wanted.tolist() if passages[row] in held]
+    values[rows] = sparse.scores(vector, [held[passages[row]] for row in rows])
+    return SparseScores(values, counts)
 
 
 SPARSE: Final[StageData[SparseScores | None]] = StageData("sparse", _scored, None)
-"""None where there is no such score: of one leg alone, or in a script that the model has not."""
+"""None where there is no such score: of one leg alone, in a script that the model has not, or where
+no candidate is of a kind that gains by it."""

@@ -31,6 +31,7 @@ from mem_search.model.rankings import (
 )
 from mem_search.retrievers.graph import Expansion
 from mem_search.storage.sql.snapshot import SearchSnapshot
+from mem_search.text.sparse import SparseModel
 
 T = TypeVar("T")
 
@@ -100,10 +101,14 @@ class LegAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SparseQuestion:
-    """The sparse vector of a question, or the ``problem`` because of which it has none."""
+    """A question for sparse scores. Its vector is made once, however often it is asked for."""
 
-    vector: bytes = b""
-    problem: str = ""
+    model: SparseModel
+    text: str
+
+    def vector(self) -> bytes:
+        """Takes some milliseconds. Raises ModelUnavailable."""
+        return self.model.of_question(self.text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,6 +162,7 @@ class RankingInput:
     beyond: Beyond | None = None
     sparse: SparseQuestion | None = None
     """None where sparse vectors are off."""
+    traits: RankingTraits = field(default_factory=RankingTraits)
 
     @property
     def rankings(self) -> list[Ranking]:

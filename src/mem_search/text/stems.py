@@ -14,6 +14,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from typing import Final
 
 from mem_search.patterns import pattern
@@ -61,10 +62,14 @@ _TELLS: Final = {
 }
 """A word that says nothing → the languages whose own it is."""
 
+_OTHERS: Final = frozenset(word for word, languages in _TELLS.items() if "en" not in languages)
+"""Those that are no English words: without any a text is in no other language."""
+
 
 def language_counts(words: Collection[str]) -> list[tuple[str, int]]:
     """Language → how many of ``words``, in lower case, are its own, the most first."""
-    return Counter(language for word in words for language in _TELLS.get(word, ())).most_common()
+    telling = filter(None, map(_TELLS.get, words))
+    return Counter(chain.from_iterable(telling)).most_common()
 
 
 def language_of(text: str) -> str:
@@ -73,8 +78,9 @@ def language_of(text: str) -> str:
         half, middle = SAMPLE // 2, len(text) // 2
         text = f"{text[:half]}\n{text[middle : middle + half]}"
     words = _LETTERS.findall(plain(text).lower())
-    if len(words) < MIN_TELLING or not (counts := language_counts(words)):
+    if len(words) < MIN_TELLING or _OTHERS.isdisjoint(words):
         return ""
+    counts = language_counts(words)
     (language, count), *others = counts
     if language == "en" or count == (others[0][1] if others else 0):
         return ""

@@ -94,7 +94,8 @@ def match(state: RankingState) -> RankingState:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
     matched = matches(state.union, state.legs, state.rankings, floor)
-    matched |= np.isin(state.union.records, [*state.stored.of(NAMED).held])
+    if held := state.stored.of(NAMED).held:
+        matched |= are_among(state.union.records, np.array(sorted(held), np.int64))
     return replace(state, matched=matched)
 
 

@@ -189,20 +189,14 @@ def sparse(state: RankingState) -> RankingState:
     The sum of three scores is as large as that of two: what is added to it, and what cuts it off,
     stays.
     """
-    sparse_scores, union = state.stored.of(SPARSE), state.union
+    sparse_scores = state.stored.of(SPARSE)
     if sparse_scores is None:
         return state
-    weights = np.zeros(len(union))
-    for kind, weight in state.traits.sparse.items():
-        weights[(union.kinds == KIND_CODES.code(kind)) & ~union.code] = weight
-    alone = np.isin(union.kinds, KIND_CODES.among(state.traits.sparse_in_session))
-    weights[alone & (state.stored.columns.conversations == 0)] = 0.0
+    weights = sparse_scores.weights
     known = (weights > 0) & ~np.isnan(sparse_scores.values)
-    wanted, held = int((weights > 0).sum()), int(known.sum())
-    if not wanted:
-        return state
-    state = replace(state, reports=(*state.reports, sparse_scores.report(wanted, held)))
-    if held < MIN_KNOWN * wanted:
+    held = int(known.sum())
+    state = replace(state, reports=(*state.reports, sparse_scores.report(held)))
+    if held < MIN_KNOWN * np.count_nonzero(weights):
         return state
     own = 2 * z_scores(np.where(known, sparse_scores.values, np.nan)) - state.parts["fused"]
     return state.added("sparse", np.where(known, weights / (2 + weights) * own, 0.0))

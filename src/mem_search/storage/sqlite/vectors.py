@@ -196,7 +196,7 @@ _GATHERED = 512
 """Rows that are gathered at once, so that they stay in the processor's cache."""
 
 _SPREAD = 4
-"""Rows of a range for each requested row, up to which scoring the whole range is faster."""
+"""Rows for each requested one, up to which comparing all of them, in their order, is faster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,14 +231,20 @@ class VectorRows:
         ``query`` has shape (1, dimensions).
         """
         cosines = np.full(len(passages), np.nan)
+        count = self._count  # before the rows: they have at least so many
+        rows = self._rows
+        near = None
+        if 1 < count < _SPREAD * len(passages):
+            near = matvec(rows.matrix[:count], query[0])
         for start in range(0, len(passages), _CHUNK):
             some = passages[start : start + _CHUNK]
-            rows = self._rows
             first = rows.first[np.where(some < len(rows.first), some, 0)]
+            if near is not None:
+                first = np.where(first < count, first, 0)
             kept = first > 0
             part = cosines[start : start + _CHUNK]
             if kept.any():
-                part[kept] = _scored(rows, first[kept], some[kept], query[0])
+                part[kept] = _scored(rows, near, first[kept], some[kept], query[0])
             if not kept.all():
                 lacking = np.flatnonzero(~kept)
                 places, vectors = self._read(connection, some[lacking])
@@ -379,18 +385,24 @@ class VectorRows:
         return self._rows
 
 
-def _scored(rows: _Rows, first: NDArray[np.int32], passages: Numbers, query: Any) -> Values:
+def _scored(
+    rows: _Rows,
+    near: NDArray[np.float32] | None,
+    first: NDArray[np.int32],
+    passages: Numbers,
+    query: Any,
+) -> Values:
+    """``near`` has the cosine of every row, where they are known."""
+
+    def of_rows(numbers: NDArray[np.int32]) -> Values:
+        if near is not None:
+            return near[numbers].astype(np.float64)
+        return _gathered(rows.matrix, numbers, query)
+
     two = rows.two[passages]
-    low, high = int(first.min()), int(first.max()) + 1
-    if high - low < _SPREAD * len(first):
-        # The second half of a passage lies behind the first: one reading has both.
-        near = matvec(rows.matrix[low : high + 1], query)
-        cosines: Values = near[first - low].astype(np.float64)
-        cosines[two] = np.maximum(cosines[two], near[first[two] - low + 1])
-        return cosines
-    cosines = _gathered(rows.matrix, first, query)
+    cosines = of_rows(first)
     if two.any():
-        cosines[two] = np.maximum(cosines[two], _gathered(rows.matrix, first[two] + 1, query))
+        cosines[two] = np.maximum(cosines[two], of_rows(first[two] + 1))
     return cosines
 
 
