@@ -272,7 +272,8 @@ class Shell:
 
     def _settled(self) -> bool:
         stats = self._call("/api/stats")
-        return stats["index"]["state"] == "ok" and not stats["outbox"]
+        is_filling = stats["sparse"]["state"] == "filling"
+        return stats["index"]["state"] == "ok" and not stats["outbox"] and not is_filling
 
     def _call(self, path: str) -> Any:
         request = urllib.request.Request(

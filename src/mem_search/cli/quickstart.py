@@ -263,14 +263,18 @@ def _read_sample(client: Client, *, is_declined: bool) -> None:
 
 
 def _wait_for_meaning(client: Client) -> None:
-    """Wait until the question can be answered by meaning, too, where that is a matter of seconds;
-    else say how long it takes.
+    """Wait until the question can be answered by meaning, too, as later ones are, where that is a
+    matter of seconds; else say how long it takes.
     """
     deadline = time.monotonic() + _MAX_WAIT_SECONDS
     while time.monotonic() < deadline:
         state = client.json("GET", "/api/jobs", [("limit", "1")]).get("embedding", {})
         done, total = state.get("done", 0), state.get("total", 0)
-        if not 0 < total - done < _FEW_PASSAGES:
+        sparse = client.json("GET", "/api/stats")["sparse"]
+        left = total - done
+        if sparse["state"] == "filling" and not sparse["error"]:
+            left += sparse["wanted"] - sparse["passages"]
+        if not 0 < left < _FEW_PASSAGES:
             break
         if sys.stderr.isatty():
             progress(f"  reading the meaning: {done} of {counted(total, 'passage')}")
