@@ -100,7 +100,7 @@ async def open_search(
         if background:
             tasks.start("search log", service.log.run)
             if runtime.is_owner:
-                tasks.start("warm up", partial(_warm_up, model))
+                tasks.start("warm up", partial(_warm_up, model, store))
         yield runtime
 
 
@@ -221,17 +221,22 @@ async def background_tasks() -> AsyncIterator[Tasks]:
         await asyncio.gather(*tasks.running, return_exceptions=True)
 
 
-async def _warm_up(model: EmbeddingModel) -> None:
-    """Load the models before the first search, side by side; a failure is reported by the search
-    that needs it.
+async def _warm_up(model: EmbeddingModel, store: Store) -> None:
+    """Load the models that the store needs before the first search, side by side; a failure is
+    reported by the search that needs it.
     """
     loop = asyncio.get_running_loop()
+
+    async def weigh(sparse: SparseModel) -> None:
+        if await store.indexing.has_sparse():
+            await asyncio.to_thread(sparse.of_question, "warm up")
+
     embed = model.embedder.embed
     loading: list[Awaitable[object]] = [
         loop.run_in_executor(model.query_thread, embed, ["warm up"])
     ]
     if model.sparse is not None:
-        loading.append(loop.run_in_executor(None, model.sparse.of_question, "warm up"))
+        loading.append(weigh(model.sparse))
     for failure in await asyncio.gather(*loading, return_exceptions=True):
         if isinstance(failure, MemSearchError):
             log.warning("a model is not ready: %s", failure)

@@ -113,7 +113,7 @@ class SearchPipeline:
         sparse: SparseModel | None = None,
     ) -> None:
         self._reranking, self._sparse = reranking, sparse
-        self._is_weighed_ahead = True
+        self._is_weighed_ahead = False
         self._store, self._legs, self._kinds = store, legs, kinds
         self._stages, self._expand = stages, expand
 

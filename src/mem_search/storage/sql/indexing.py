@@ -312,6 +312,13 @@ class Indexing(Repository, ABC):
         return made, wanted
 
     @reads
+    def has_sparse(self, connection: Connection) -> bool:
+        """Whether any passage has a sparse vector."""
+        return bool(
+            connection.count("select count(*) from (select 1 from sparse_vectors limit 1) v")
+        )
+
+    @reads
     def newest_entry(self, connection: Connection) -> int:
         """The largest entry of any model; 0 while there is none."""
         return connection.count("select max(entry_id) from vectors")
