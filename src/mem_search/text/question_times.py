@@ -20,7 +20,7 @@ from mem_search.model import DateRange, FoundDate
 from mem_search.patterns import pattern
 from mem_search.text import languages, words
 from mem_search.text.calendar_words import HOLIDAY, MONTHS, SEASON
-from mem_search.text.date_words import COUNT, UNIT, WEEKDAY, to_ms
+from mem_search.text.date_words import COUNT, UNIT, WEEKDAY, WEEKDAYS, to_ms
 from mem_search.text.dates import local_range, normalised, parse_range
 
 MAX_TIMES: Final = 4
@@ -130,7 +130,16 @@ _PHRASE: Final = pattern(
     re.VERBOSE | re.IGNORECASE,
 )
 
+_MARKS: Final = frozenset(
+    "ago half last past quarter sept this today tonight weekend yesterday".split()
+    + [name[:length] for name in MONTHS for length in (3, len(name))]
+    + WEEKDAYS
+    + re.findall(r"[a-z]{3,}", SEASON + HOLIDAY)
+) - {"new", "day", "eve"}
+"""A phrase has one of these words, or a year or a quarter. Where none is, nobody needs the pattern
+of phrases, which takes 54 ms to compile: a sixteenth of the time to the first answer."""
 
+_NUMBER_MARK: Final = pattern(rf"{_YEAR}|\b[qh][1-4]\b", re.IGNORECASE)
 _LETTERS: Final = pattern(r"[^\W\d_]+")
 _MAX_DUE_CHARS: Final = 24
 """Characters before a time that may say what it is the time of."""
@@ -217,9 +226,11 @@ def _date_of(
 
 def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int, DateRange]]:
     """The places and ranges of phrases that are times, in the order of the text."""
+    asked = _LETTERS.findall(text.lower())
     quoted = [match.span() for match in QUOTED.finditer(text)]
     phrases: list[tuple[int, int, DateRange]] = []
-    for match in _PHRASE.finditer(text):
+    may_name_one = not _MARKS.isdisjoint(asked) or _NUMBER_MARK.search(text)
+    for match in _PHRASE.finditer(text) if may_name_one else ():
         start, end = match.span()
         if any(start < after and first < end for first, after in quoted):
             continue
@@ -232,7 +243,7 @@ def _clear_phrases(text: str, now: datetime, tz: tzinfo) -> list[tuple[int, int,
         phrases.append((start, end, span))
         if len(phrases) == MAX_TIMES:
             break
-    if languages.TIME_MARKS.isdisjoint(_LETTERS.findall(text.lower())):
+    if languages.TIME_MARKS.isdisjoint(asked):
         return phrases
     return _with_foreign(text, phrases, quoted, now, tz)
 
