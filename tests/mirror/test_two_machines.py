@@ -217,3 +217,27 @@ async def test_a_folder_is_not_in_step_while_half_of_a_file_is_missing(tmp_path:
         assert at is not None
         assert not error
         assert await desk.texts() == {"a": "otters"}
+
+
+async def test_a_machine_writes_its_own_file_again_where_it_was_damaged(tmp_path: Path) -> None:
+    folder = tmp_path / "sync"
+    async with AsyncExitStack() as stack:
+        laptop, desk = [
+            Machine(await stack.enter_async_context(
+                open_runtime(small(tmp_path / name), background=False)), folder)
+            for name in ("laptop", "desk")
+        ]  # fmt: skip
+        await laptop.runtime.ingest.writer.take(FILE, Batch(drafts=(_draft("a", "otters"),)))
+        await laptop.turn()
+        (file,) = folder.glob("*.gz")
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+        await desk.turn()
+        assert await desk.texts() == {}
+        await laptop.turn()
+        assert not file.exists()
+        await desk.turn()
+        assert await desk.texts() == {"a": "otters"}
+        ((_, _, at, error),) = await desk.runtime.ingest.mirrors.listed()
+        assert (at is None, error) == (False, "")

@@ -111,10 +111,17 @@ def _write(folder: Path, name: str, content: bytes) -> None:
         raise
 
 
-def read(folder: Path, name: str) -> Content:
-    """Raises Waits while the file is not whole, and SourceError for another version of the format
-    or for what this program did not write.
-    """
+def damaged(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """Those of ``names`` that do not have what was written, or cannot be read."""
+    for name in names:
+        try:
+            _whole(folder, name)
+        except (Waits, SourceError):
+            yield name
+
+
+def _whole(folder: Path, name: str) -> bytes:
+    """Raises Waits while the file is not whole, and SourceError where it cannot be read."""
     match = _NAME.fullmatch(name)
     assert match is not None
     try:
@@ -125,7 +132,14 @@ def read(folder: Path, name: str) -> Content:
         raise SourceError(f"cannot read {name}: {error.strerror or error}") from error
     if not hashlib.sha256(content).hexdigest().startswith(match[3]):
         raise Waits(f"{name} is not here as a whole yet")
-    lines = _unpacked(name, content)
+    return content
+
+
+def read(folder: Path, name: str) -> Content:
+    """Raises Waits while the file is not whole, and SourceError for another version of the format
+    or for what this program did not write.
+    """
+    lines = _unpacked(name, _whole(folder, name))
     _check_header(name, next(lines, b""))
     result = Content()
     for number, line in enumerate(lines, 2):

@@ -132,6 +132,8 @@ class Mirrors:
         self._lock = asyncio.Lock()
         self._refused: dict[Path, str] = {}
         """Files that cannot be used by this version, and why; the next start tries them again."""
+        self._checked: set[Path] = set()
+        """Folders whose files of this machine were looked at since the start: they are whole."""
 
     async def listed(self) -> list[tuple[str, dict[str, Any], int | None, str]]:
         """(folder, progress, when it was last in step, error) of each folder."""
@@ -160,6 +162,7 @@ class Mirrors:
         place = Path(folder)
         if begin:
             self._refused.clear()
+            self._checked.discard(place)
             await asyncio.to_thread(_make, place, self._home)
         async with self._lock:
             known = {name: state for name, state, *_ in await self._states.mirrors()}
@@ -275,8 +278,13 @@ class Mirrors:
         there = set(await asyncio.to_thread(files.names_in, folder))
         rows, forgotten = await self._states.rows(str(folder))
         rules = await self._store.redacting.rules()
+        damaged: list[str] = []
+        if folder not in self._checked:
+            mine = there.intersection(progress.written)
+            damaged = await asyncio.to_thread(lambda: [*files.damaged(folder, mine)])
         whole = bool(
             not progress.turn
+            or damaged
             or not there.issuperset(progress.written)
             or forgotten > progress.forgotten
             or rules != progress.rules
@@ -284,6 +292,7 @@ class Mirrors:
         )
         until = await self._states.last_turn()
         if not whole and until == progress.turn:
+            self._checked.add(folder)
             return
         lines = 0 if whole else progress.lines
         names: list[str] = [] if whole else list(progress.written)
@@ -307,6 +316,7 @@ class Mirrors:
             await asyncio.to_thread(_remove, folder, set(progress.written) - set(names))
             progress.forgotten, progress.rules = forgotten, rules
         progress.written, progress.lines, progress.turn = names, lines, until
+        self._checked.add(folder)
 
 
 class MirrorJob:
