@@ -224,7 +224,7 @@ class KeptTranscripts:
             value = loads(raw or b"")
         except (ValueError, RecursionError):
             return b"\n"
-        if not isinstance(value, dict) or value.get("type") not in _TYPES:
+        if not isinstance(value, dict) or str(value.get("type")) not in _TYPES:
             return b"\n"
         session = value.get("sessionId")
         if isinstance(session, str) and session:
