@@ -35,6 +35,7 @@ from mem_search.model import Hit, SearchRequest
 from mem_search.model.rankings import PassageSpan, Values
 from mem_search.model_endpoint import ModelEndpoint
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.settings import Settings
 from mem_search.storage.sql.snapshot import SearchSnapshot
 
@@ -288,7 +289,7 @@ def open_reranker(setting: str, models_dir: Path, *, key: str = "", seconds: flo
     """
     name, _, detail = setting.strip().partition(":")
     if name == "onnx" and detail:
-        return OnnxReranker(Path(detail).expanduser())
+        return OnnxReranker(Path(expanded(detail)))
     if name == "fastembed":
         return FastembedReranker(models_dir, detail)
     if name == "sentence-transformers" and detail:

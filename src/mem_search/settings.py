@@ -17,6 +17,7 @@ from typing import Any, Self
 
 from mem_search import NO_HOME
 from mem_search.errors import InputError, StorageError
+from mem_search.platform import expanded
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 
 DEFAULT_PORT = 37777
@@ -227,7 +228,7 @@ def home_of(environ: Mapping[str, str]) -> Path:
             "you have no home directory; set MEM_SEARCH_HOME to a directory of your own",
             field="MEM_SEARCH_HOME",
         )
-    return Path(environ.get("MEM_SEARCH_HOME") or "~/.mem-search").expanduser().resolve()
+    return Path(expanded(environ.get("MEM_SEARCH_HOME") or "~/.mem-search")).resolve()
 
 
 def is_shared(home: Path) -> bool:

@@ -179,11 +179,15 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
     home: Home, site: str, tmp_path: Path
 ) -> None:
     (tmp_path / "jetty.txt").write_text("The jetty is long.")
+    (tmp_path / "my jetty.txt").write_text("The jetty of mine.")
+    assert home.ok("add", (tmp_path / "my jetty.txt").as_uri()).endswith("1 new\n")
+    home.ok("add", "~10 people came to the quay")
+    assert found(home, "people quay") == ["~10 people came to the quay"]
     both = home.run("add", f"http://{site}/gone", str(tmp_path / "jetty.txt"))
     assert both.returncode == 7
     assert "answered 404" in both.stderr
     assert "1 of 2 could not be added" in both.stderr
-    assert found(home, "jetty") == ["jetty"]
+    assert sorted(found(home, "jetty")) == ["jetty", "my jetty"]
     port = int(site.rpartition(":")[2])
     with suppress(OSError):  # where names are text, it is not there
         (tmp_path / "caf\udce9.txt").touch()
@@ -195,6 +199,19 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
         (("add", " "), 2, "empty"),
         (("add", ""), 2, "the note is empty; write some words, or . to add this folder"),
         (("add", "", str(tmp_path)), 2, "'' does not exist"),
+        (
+            ("add", f"{tmp_path}/my jeti.txt"),
+            2,
+            "my jeti.txt does not exist; a note that begins so",
+        ),
+        (("add", "~nobody-here/x"), 2, "~nobody-here/x does not exist"),
+        (("backup", "~nobody-here/x"), 3, "cannot write"),
+        (("restore", "~nobody-here/x"), 2, "is not a file"),
+        (("why", "~nobody-here/x"), 0, ""),
+        (("sync", "files", "~nobody-here/x"), 2, "does not exist"),
+        (("import", "jsonl", "~nobody-here/x"), 2, "does not exist"),
+        (("import", "claude-mem", "~nobody-here/x"), 2, "does not exist"),
+        (("forget", "--path", "~nobody-here/x"), 1, "nothing was forgotten"),
         (("why", ""), 2, "PATH: is empty; write . for this folder"),
         (("import", "jsonl", ""), 2, "path: is empty; write . for this folder"),
         (("unfollow", "files", ""), 2, "path: is empty"),

@@ -127,6 +127,19 @@ async def test_a_copy_is_whole_after_a_kill_and_a_rewritten_transcript(
     assert len(unpacked(kept, location)[SESSION]) == 9
 
 
+async def test_a_line_of_odd_types_keeps_no_other_line_from_its_copy(
+    tmp_path: Path, projects: Path
+) -> None:
+    kept, location = of(tmp_path), Location("claude-code", str(projects))
+    file = projects / "-gone-harbour" / f"{SESSION}.jsonl"
+    with file.open("a") as growing:
+        growing.write('{"type": {"a": 1}}\n{"type": []}\n{"type": "user", "sessionId": {}}\n')
+        growing.write(said(9, "After the odd ones"))
+    await kept.keep(location, changed=True)
+    file.unlink()
+    assert "After the odd ones" in unpacked(kept, location)[SESSION][-1]
+
+
 async def test_what_is_forgotten_leaves_every_copy_and_does_not_come_back(
     tmp_path: Path, projects: Path
 ) -> None:

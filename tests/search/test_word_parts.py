@@ -5,7 +5,8 @@
 3. ``wifi``, ``wi-fi``, ``wi fi`` and ``WiFi`` are one word.
 4. A compound is found by its parts.
 5. A part that is found is no unknown word: the search has an answer, and the reply says why.
-6. Words that many have, words of a demand, and the end of a written question stay what they are.
+6. A number is one however its digits are grouped.
+7. Words that many have, words of a demand, and the end of a written question stay what they are.
 """
 
 from __future__ import annotations
@@ -42,6 +43,11 @@ DRAFTS = (
     draft("care", "de zorgverzekering van het gezin"),
     draft("school", "folkeskolelærer søges til efteråret"),
     draft("train", "the train to the coast"),
+    draft("account", "IBAN DE89 3704 0044 0532 0130 00 of the club"),
+    draft("plumber", "pay to GB29NWBK60161331926819 within ten days"),
+    draft("customer", "customer 12 345 678, policy VS-2024/0815"),
+    draft("sailmaker", "call +49 431 / 555 0199"),
+    draft("nineteen", "19 of them"),
     draft("otter", "the otter 🦦 sleeps"),
 )
 
@@ -97,6 +103,27 @@ async def test_a_word_is_one_however_it_is_divided(runtime: Runtime) -> None:
     for typed in ("wifi", "wi-fi", "wi fi", "WiFi", "Wi-Fi slow"):
         found = ids(await search(runtime, typed, include_weaker=True))
         assert set(found[:4]) == {"one", "hyphen", "two", "camel"}, typed
+
+
+async def test_a_number_is_found_however_it_is_grouped(runtime: Runtime) -> None:
+    for asked, right in (
+        ("DE89370400440532013000", "account"),
+        ("de89 37040044 0532013000", "account"),
+        ("GB29 NWBK 6016 1331 9268 19", "plumber"),
+        ("who gets GB29 NWBK 6016 1331 9268 19", "plumber"),
+        ("12345678", "customer"),
+        ("12.345.678", "customer"),
+        ("VS20240815", "customer"),
+        ("+494315550199", "sailmaker"),
+        ("431 5550199", "sailmaker"),
+    ):
+        page = await search(runtime, asked)
+        assert ids(page)[:1] == [right], asked
+        assert page.report.answerable, asked
+    page = await search(runtime, "12345679")
+    assert page.results == ()
+    (notice,) = (await search(runtime, "12345678")).report.notices
+    assert notice == "also looked for: “12 345 678” for “12345678”"
 
 
 async def test_a_compound_is_found_by_its_parts_below_the_word_itself(runtime: Runtime) -> None:

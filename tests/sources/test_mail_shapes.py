@@ -22,6 +22,7 @@ from mem_search.sources.mail.cms import Unopened, content_of
 from mem_search.sources.mail.mailboxes import format_of
 from mem_search.sources.mail.message import read_message
 from mem_search.sources.mail.tnef import unpacked
+from office_files import docx, paragraph, pdf
 
 HEAD: Final = (
     "From: Ada Quay <ada@quay.example>\nTo: Bob <bob@quay.example>\nSubject: Lantern\n"
@@ -146,7 +147,11 @@ EVENT: Final = (
     "BEGIN:VCALENDAR\nVERSION:2.0\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Launch of Razorbill\n"
     "DTSTART:20230320T100000Z\nLOCATION:Pier 9\nEND:VEVENT\nEND:VCALENDAR\n"
 )
-PNG: Final = b"\x89PNG\r\n\x1a\n" + bytes(200)
+PNG: Final = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(200)
+NOTEBOOK: Final = (
+    b'{"cells": [{"cell_type": "markdown", "metadata": {}, "source": ["Count of Rail"]}],'
+    b' "metadata": {}, "nbformat": 4, "nbformat_minor": 5}'
+)
 ATTACHED_ZIP: Final = attached(zipped(a_txt="In the box is Dunlin.", b_md="# Plan\n\nAlso Whimbrel."),
                                "application/zip", "papers.zip")  # fmt: skip
 
@@ -279,6 +284,18 @@ SHAPES: Final = (
           ("Razorbill", "Pier 9"), ("BEGIN:VEVENT",)),
     Shape("a calendar by its name", parts("mixed", text("Come."), attached(EVENT.encode(),
           "application/octet-stream", "invite.ics")), ("Razorbill",), ("BEGIN:VEVENT",)),
+    # Files under the type of another, as programs send what they do not know.
+    *(Shape(f"{name} as {kind}", parts("mixed", text("See."), attached(data, kind, name)), words, not_words)
+      for name, kind, data, words, not_words in (
+          ("deed.pdf", "text/plain", pdf(text="Deed of Whooper."), ("Deed of Whooper",), ("endobj",)),
+          ("deed.docx", "text/xml", docx(paragraph("Deed of Bewick.")), ("Deed of Bewick",), ("PK",)),
+          ("deed.doc", "text/plain", b"{\\rtf1\\ansi Deed of Brant.}", ("Deed of Brant",), ("rtf1",)),
+          ("box.zip", "text/plain", zipped(a_txt="In it is Grebe."), ("In it is Grebe",), ("PK",)),
+          ("page.html", "text/plain", b"<p>A <b>page</b> of Coot</p>", ("A page of Coot",), ("<b>",)),
+          ("list.json", "application/json", b'{"of": "\\u0421\\u0430\\u0434"}', ("\u0421\u0430\u0434",), ("u0421",)),
+          ("plot.ipynb", "application/json", NOTEBOOK, ("Count of Rail",), ("cell_type",)),
+          ("lamp.png", "text/plain", PNG, ("lamp.png",), ("IHDR",)),
+      )),
     # Dates.
     Shape("a logo", parts("related", html("<img src=cid:l> Inn of Merlin"), attached(PNG, "image/png", "logo.png",
           "Content-ID: <l>\nContent-Disposition: inline")), ("Merlin",), ("logo.png",), records=1),

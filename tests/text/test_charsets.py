@@ -241,6 +241,7 @@ LETTER = "Die Gebühren für den Liegeplatz in Köln steigen. Grüße aus dem B�
         (b"\x1b$B\x2d\x21\x45\x74\x1b(B", "iso-2022-jp", "①灯"),
         (b"\xad\xa1\xc5\xf4", "euc-jp", "①灯"),
         ("Empfänger;Währung\nBäckerei;EUR".encode("cp850"), "", "Empfänger;Währung\nBäckerei;EUR"),
+        ("Preis 5 € für das Œuvre".encode("iso8859-15"), "", "Preis 5 € für das Œuvre"),
         ("Er sagte „ja“ und „nein“".encode("cp1252"), "", "Er sagte „ja“ und „nein“"),
         (b"", "utf-8", ""),
     ],

@@ -17,6 +17,7 @@ from shlex import join
 from typing import Any, Final
 
 from mem_search.errors import NotFound
+from mem_search.platform import expanded
 
 NAME: Final = "mem-search"
 """The name of the MCP server, the skill, and the files that are ours."""
@@ -97,7 +98,7 @@ class Setup:
     def folder(self, variable: str, usual: str) -> Path:
         """The folder that an environment variable names, else ``usual`` in the home."""
         given = self.environ.get(variable, "")
-        return Path(given).expanduser() if given else self.home / usual
+        return Path(expanded(given)) if given else self.home / usual
 
     @property
     def server(self) -> dict[str, Any]:

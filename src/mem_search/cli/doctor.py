@@ -22,6 +22,7 @@ from mem_search.daemon.home_files import odd_files
 from mem_search.daemon.probe import probe
 from mem_search.daemon.state import WorkerState
 from mem_search.errors import MemSearchError, Unavailable
+from mem_search.platform import expanded
 from mem_search.settings import Settings
 from mem_search.text.counted import counted
 
@@ -307,7 +308,7 @@ def transcripts(stats: Mapping[str, Any], environ: Mapping[str, str]) -> Iterato
         yield Finding("transcripts", "missing", kept["error"], "mem-search worker logs")
         return
     folder = environ.get("CLAUDE_CONFIG_DIR") or str(Path(environ.get("HOME", "~")) / ".claude")
-    days = local_checks.cleanup_days(Path(folder).expanduser() / "settings.json")
+    days = local_checks.cleanup_days(Path(expanded(folder)) / "settings.json")
     program = "Claude Code" if "claude-code" in sources else "Gemini CLI"
     if program == "Gemini CLI":
         days = local_checks.CLEANUP_DAYS

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from threading import Timer
 from typing import Annotated, Final, TextIO
 from zoneinfo import ZoneInfo
@@ -20,7 +19,7 @@ from mem_search.cli import completion
 from mem_search.cli.output import note, write_fitted, write_json
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
-from mem_search.platform import spelled
+from mem_search.platform import expanded, spelled
 from mem_search.platform.wsl import local_path
 from mem_search.settings import Settings
 from mem_search.text.file_names import as_text, is_text
@@ -128,7 +127,7 @@ def absolute(path: str) -> str:
         path = local_path(path)
     except ValueError as error:
         raise InputError(f"{path} {error}", field="path") from None
-    absolute_path = spelled(Path(path).expanduser())
+    absolute_path = spelled(expanded(path))
     check_text(absolute_path)
     return absolute_path
 

@@ -30,6 +30,7 @@ from mem_search.ingest.copies import quotes
 from mem_search.jobs.forgotten_transcripts import ForgottenTranscripts
 from mem_search.model import Location
 from mem_search.model.forgetting import Traces
+from mem_search.platform import expanded
 from mem_search.regular_file import (
     FileTooLarge,
     ForeignOwner,
@@ -156,7 +157,7 @@ class KeptTranscripts:
         """A folder with the copies at ``location`` whose transcripts are gone; None without any."""
         if location.upload or not (self._folder / location.source).is_dir():
             return None
-        root = Path(location.path).expanduser()
+        root = Path(expanded(location.path))
         try:
             present = {self._state_of(location.source, path) for path in _present(location)}
         except MemSearchError:  # the whole location is gone
@@ -224,7 +225,7 @@ class KeptTranscripts:
             value = loads(raw or b"")
         except (ValueError, RecursionError):
             return b"\n"
-        if not isinstance(value, dict) or value.get("type") not in _TYPES:
+        if not isinstance(value, dict) or str(value.get("type")) not in _TYPES:
             return b"\n"
         session = value.get("sessionId")
         if isinstance(session, str) and session:
@@ -364,7 +365,7 @@ class KeptTranscripts:
 
 def _present(location: Location) -> list[Path]:
     """The files at ``location`` that are kept. Raises SourceError if it cannot be listed."""
-    root = Path(location.path).expanduser()
+    root = Path(expanded(location.path))
     if location.source == CLAUDE_CODE:
         return list(transcripts(root).files.values())
     to_keep = getattr(sources.by_name(location.source), "files_to_keep", None)

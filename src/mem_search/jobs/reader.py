@@ -29,7 +29,7 @@ from mem_search.jobs.kept_transcripts import KeptTranscripts
 from mem_search.jobs.queue import Report
 from mem_search.model import Batch, Location
 from mem_search.model.ingest import IngestCounts
-from mem_search.platform import spelled
+from mem_search.platform import expanded, spelled
 from mem_search.sources.base import KEPT
 from mem_search.sources.sent import described
 from mem_search.storage.sql.ingest import Ingest
@@ -349,7 +349,7 @@ async def _check_place(location: Location) -> None:
 def _mode(path: str) -> int:
     """What kind of file it is; 0 for no path, or nothing there: its source says so."""
     try:
-        return Path(path).expanduser().stat().st_mode
+        return Path(expanded(path)).stat().st_mode
     except (OSError, ValueError, RuntimeError):
         return 0
 
@@ -366,7 +366,7 @@ def find_locations(machine: Machine, name: str = "", path: str = "") -> list[Loc
     if path and (source := sources.by_url(path)) is not None:
         return [source.locate(path)]
     if path:
-        place = Path(spelled(Path(path).expanduser()))
+        place = Path(spelled(expanded(path)))
         names = [name] if name else _keepers(machine, place) or sources.names_at(place)
         return [sources.by_name(each).locate(str(place)) for each in names]
     wanted = [sources.by_name(name)] if name else list(sources.installed())

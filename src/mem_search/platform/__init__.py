@@ -91,6 +91,13 @@ def real_path(handle: int, path: str | os.PathLike[str]) -> str:
     return os.path.realpath(path)
 
 
+def expanded(path: str | os.PathLike[str]) -> str:
+    """``path`` with the home for its ``~``; ``~x`` stays where there is no such user, of which
+    ``Path.expanduser`` raises a RuntimeError.
+    """
+    return os.path.expanduser(path)  # noqa: PTH111
+
+
 def spelled(path: str | os.PathLike[str]) -> str:
     """``path`` without links and as its folders spell it: one place has one spelling.
 

@@ -3,7 +3,8 @@
 The last word of a question may still be typed: words that begin so stand for it. ``wifi``,
 ``wi-fi`` and ``wi fi`` are one word. German, Dutch and the Nordic languages write as one word what
 others write as two, so that the end or the beginning of one stands for it: ``rechnung`` for
-``stromrechnung``. None of that is asked for a word that several records have, and what is found so
+``stromrechnung``. Accounts, telephones and customer numbers are written in groups or as one word
+(``12 345 678``). None of that is asked for a word that several records have, and what is found so
 is below what has the word itself (``bm25.GUESSED``, ``typo_demotion``).
 
 A word in another language stands for its other forms, too, and these count like it. A question is
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 from mem_search.contracts import Question
@@ -52,6 +53,18 @@ MAX_WORD_CHARS: Final = 24
 
 MAX_CUTS: Final = 6
 """Ways of cutting a word in two that are looked up as phrases."""
+
+MIN_CODE_DIGITS: Final = 6
+"""Digits of a number that people write in groups."""
+
+MAX_CODE_CHARS: Final = 34
+"""Characters of the longest of them, an account (IBAN, ISO 13616)."""
+
+MAX_TELEPHONE: Final = 15
+"""Digits of a telephone (E.164): its groups are of any length."""
+
+MAX_GROUPED: Final = 24
+"""Ways of grouping a number that are looked up as phrases, and runs that are looked up as one."""
 
 MAX_SHORT_QUESTION: Final = 6
 """Words; in a longer question only words that no record has are looked at: one rare word that is
@@ -98,22 +111,27 @@ def with_others(
         for word in question.words.words[:MAX_LOOKED_AT]
         if word not in judged and not is_hash(word)
     ]
-    if not asked or question.words.near:
+    codes = [word for word in question.words.words[:MAX_LOOKED_AT] if _is_code(word)]
+    if not (asked or codes) or question.words.near:
         return question, ()
     runs = [run.lower() for run in RUN.findall(plain(question.text))][: 2 * MAX_LOOKED_AT]
-    joined = dict(_joined(runs, asked))
-    counts = snapshot.holders_of([*asked, *joined], RARE)
-    held = dict(zip([*asked, *joined], counts, strict=True))
+    numbers = dict(_ungrouped(runs, asked))
+    joined = {**dict(_joined(runs, asked)), **numbers}
+    every = [*asked, *joined, *codes]
+    held = dict(zip(every, snapshot.holders_of(every, RARE), strict=True))
     # It is the same word, however many have it.
     others = [Others(pair, (word,)) for word, pair in joined.items() if held[word]]
     few = 1 if len(runs) > MAX_SHORT_QUESTION else RARE
-    rare = [word for word in asked if held[word] < few and not word.isdigit()]
+    whole = {each for number, of in numbers.items() if held[number] for each in of}
+    rare = [w for w in asked if held[w] < few and not w.isdigit() and w not in whole]
     last = _last_typed(typed)
     for word in sorted(rare, key=held.__getitem__)[:MAX_WORDS]:
         is_last = word == last and (len(runs) <= MAX_TYPED_WORDS or not wordpieces.is_word(word))
         others += _cut(snapshot, word)
         others += _beginning_with(snapshot, word, is_last=is_last)
         others += _ending_with(snapshot, word)
+    for code in [code for code in codes if held[code] < few][:MAX_WORDS]:
+        others += _grouped(snapshot, code)
     if not others:
         return question, ()
     stand_ins = tuple(others)
@@ -123,7 +141,11 @@ def with_others(
         if each.forms[0].endswith("*") and not held[each.words[0]] and 0 < len(each.seen) <= SURE
     }
     text = _with_words(question.text, best) if best else question.text
-    return replace(question, text=text, words=replace(question.words, others=stand_ins)), stand_ins
+    words = replace(question.words, others=stand_ins)
+    if not words.demanded:  # else a passage would have to have the number
+        found = ((number,) for number in numbers if held[number])
+        words = replace(words, phrases=(*words.phrases, *found))
+    return replace(question, text=text, words=words), stand_ins
 
 
 def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
@@ -180,6 +202,51 @@ def _joined(runs: Sequence[str], asked: Sequence[str]) -> Iterator[tuple[str, tu
             pair = tuple(each for each in (one, other) if each in asked)
             if pair:
                 yield word, pair
+
+
+def _is_code(word: str) -> bool:
+    digits = sum(map(str.isdigit, word))
+    return len(word) <= MAX_CODE_CHARS and digits >= max(MIN_CODE_DIGITS, len(word) / 2)
+
+
+def _ungrouped(runs: Sequence[str], asked: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Numbers that neighbours make up, longest first, with those of them that are asked for."""
+    if not any(map(str.isdigit, "".join(runs))):
+        return
+    spans = ((at, end) for at in range(len(runs)) for end in range(at + 2, len(runs) + 1))
+    found = {word: runs[at:end] for at, end in spans if _is_code(word := "".join(runs[at:end]))}
+    for word in sorted(found, key=len, reverse=True)[:MAX_GROUPED]:
+        if word not in asked and (own := tuple(each for each in found[word] if each in asked)):
+            yield word, own
+
+
+def _grouped(snapshot: SearchSnapshot, code: str) -> Iterator[Others]:
+    """``12_345_678`` for ``12345678``: in pairs, threes and fours from either end, and what has the
+    length of a telephone in up to five groups of any length.
+    """
+    size = len(code)
+    cuts = {
+        tuple(code[max(0, at) : at + width] for at in range(first, size, width))
+        for width in (2, 3, 4)
+        for first in (0, size % width - width)
+        if first + width > 0
+    }
+    for count in range(1, 5 if size <= MAX_TELEPHONE else 1):
+        for ends in combinations(range(1, size - 1), count):
+            cuts.add(tuple(code[at:end] for at, end in pairwise((0, *ends, size))))
+    groups = [*dict.fromkeys(group for cut in cuts for group in cut)]
+    known = dict(zip(groups, snapshot.holders_of(groups, 1), strict=True))
+    # Short groups are known by chance: those with a long one say most.
+    likely = sorted((cut for cut in cuts if all(map(known.get, cut))), key=_longest, reverse=True)
+    phrases = ["_".join(cut) for cut in likely[:MAX_GROUPED]]
+    counts = snapshot.holders_of(phrases, 1) if phrases else []
+    forms = tuple(each for each, held in zip(phrases, counts, strict=True) if held)
+    if forms:
+        yield Others((code,), forms, tuple(group for form in forms for group in form.split("_")))
+
+
+def _longest(cut: Sequence[str]) -> tuple[int, Sequence[str]]:
+    return max(map(len, cut)), cut
 
 
 def _cut(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:

@@ -19,7 +19,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Link, Location
 from mem_search.patterns import pattern
-from mem_search.platform import spelled
+from mem_search.platform import expanded, spelled
 from mem_search.projects import Project, identify
 from mem_search.regular_file import FileTooLarge, NotARegularFile, open_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder
@@ -116,7 +116,7 @@ class AgentMemory(BaseSource):
     def discover(self, machine: Machine) -> Iterable[Location]:
         for agent, (variables, usual, kept) in HOMES.items():
             given = next(filter(None, map(machine.environ.get, variables)), "")
-            root = Path(given).expanduser() if given else machine.home / usual
+            root = Path(expanded(given)) if given else machine.home / usual
             if any(_kept_files(root, kept)):
                 yield Location(NAME, str(root), f"memory of {agent}", {"agent": agent})
         roots = dict.fromkeys((identify(machine.cwd).root, *machine.projects))
@@ -138,7 +138,7 @@ class AgentMemory(BaseSource):
         )
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        root = Path(location.path).expanduser()
+        root = Path(expanded(location.path))
         if not root.is_dir():
             raise SourceError(f"{root} is not the folder of a project, or it is gone", field="path")
         reading = _Reading(location, root, dict(cursor.get("files", {})))

@@ -23,6 +23,7 @@ from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.projects import identify, named_after, repository
 from mem_search.regular_file import open_regular_file, read_regular_file
 from mem_search.sources.agent_work.events import MAIN, AgentText, Event, Line, Prompt
@@ -78,7 +79,7 @@ class Aider(SessionFiles):
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         given = [machine.environ.get(each, "") for each in _VARIABLES]
-        named = [machine.cwd / Path(each).expanduser() for each in given if each]
+        named = [machine.cwd / Path(expanded(each)) for each in given if each]
         for place in dict.fromkeys([*named, *_histories(machine)]):
             is_told = place.name == _INPUT and place.with_name(_CHAT).is_file()
             if place.is_file() and not place.is_symlink() and not is_told:

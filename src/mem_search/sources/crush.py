@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from mem_search.contracts import Machine
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file
 from mem_search.sources.agent_work.events import (
     MAIN,
@@ -82,7 +83,7 @@ class Crush(SessionStores):
 
     def places(self, machine: Machine) -> Iterable[Path]:
         given = machine.environ.get("CRUSH_GLOBAL_DATA", "")
-        data = Path(given).expanduser() if given else None
+        data = Path(expanded(given)) if given else None
         data = data or home_of(machine, ".local/share", "XDG_DATA_HOME") / "crush"
         if (data / _PROJECTS).is_file():
             yield data

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from mem_search.contracts import Machine
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -85,7 +86,7 @@ class Goose(SessionStores):
 
     def places(self, machine: Machine) -> Iterable[Path]:
         if given := machine.environ.get("GOOSE_PATH_ROOT"):
-            yield Path(given).expanduser() / "data" / "sessions"
+            yield Path(expanded(given)) / "data" / "sessions"
         else:
             yield home_of(machine, ".local/share", "XDG_DATA_HOME") / "goose" / "sessions"
 

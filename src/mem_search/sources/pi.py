@@ -14,6 +14,7 @@ from typing import Any, Final
 from mem_search.contracts import Machine
 from mem_search.model import Location
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -181,7 +182,7 @@ class Pi(PiEntries):
 
     def discover(self, machine: Machine) -> Iterable[Location]:
         given = machine.environ.get("PI_CODING_AGENT_SESSION_DIR", "")
-        root = Path(given).expanduser()
+        root = Path(expanded(given))
         if not given:
             yield from super().discover(machine)
         elif root.is_dir():

@@ -21,6 +21,7 @@ from typing import IO, Any, BinaryIO, ClassVar, Final, cast
 from mem_search.errors import SourceError, StorageError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
+from mem_search.platform import expanded
 from mem_search.regular_file import kind_of, open_regular_file
 from mem_search.sources.base import KEPT, BaseSource, BatchBuilder
 from mem_search.sources.exclusions import Exclusions, is_regular, walk
@@ -151,7 +152,7 @@ class WholeFiles(BaseSource):
         """
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        root = Path(location.path).expanduser()
+        root = Path(expanded(location.path))
         is_known = cursor.get("version", 1) == self.version
         known: dict[str, list[Any]] = dict(cursor.get("files", {})) if is_known else {}
         kept = location.options.get(KEPT, "")

@@ -293,8 +293,10 @@ def _likeliest(data: bytes) -> str:
             break
         if not _mixes_scripts(data.decode(best, "replace")):
             return best
-    # No program but those of old Macs ends lines so.
-    return "mac_roman" if b"\r" in data and b"\n" not in data else "cp1252"
+    if b"\r" in data and b"\n" not in data:
+        return "mac_roman"  # no program but those of old Macs ends lines so
+    # The euro sign of ISO 8859-15 is a sign that no text has in Windows-1252.
+    return "iso8859-15" if b"\xa4" in data and not _C1.search(data) else "cp1252"
 
 
 def _mixes_scripts(text: str) -> bool:

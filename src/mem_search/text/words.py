@@ -110,8 +110,9 @@ class Words:
 
     @property
     def untyped(self) -> tuple[str, ...]:
-        """Every word that was not typed and counts for less."""
-        return (*chain(*self.guessed), *chain(*(each.forms for each in self.others)))
+        """Every word that was not typed and counts for less than the question's own phrases."""
+        others = chain(*(each.forms for each in self.others))
+        return (*chain(*self.guessed), *(form for form in others if (form,) not in self.phrases))
 
     def forms_of(self, word: str) -> tuple[str, ...]:
         """What else stands for ``word``."""

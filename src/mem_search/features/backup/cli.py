@@ -16,6 +16,7 @@ from mem_search.cli.client import open_client, part_of
 from mem_search.cli.options import Yes, clock_time, confirm
 from mem_search.cli.output import note, say
 from mem_search.errors import Conflict, InputError
+from mem_search.platform import expanded
 from mem_search.settings import Settings
 from mem_search.text.counted import counted
 
@@ -40,7 +41,7 @@ def backup(
         raise InputError(
             "name a file: a backup is read again to check that it is whole", field="FILE"
         )
-    target = Path(file).expanduser().absolute()
+    target = Path(expanded(file)).absolute()
     if target.exists():
         raise Conflict(f"{target} exists; choose another name", field="FILE")
     pairs = [("vectors", "false")] if no_vectors else []
@@ -81,7 +82,7 @@ def restore(
     # Heavy: no other command needs it.
     from mem_search.daemon import restore as restoring
 
-    source = Path(file).expanduser().absolute()
+    source = Path(expanded(file)).absolute()
     if not source.is_file():
         raise InputError(f"{source} is not a file", field="FILE")
     settings = Settings.read()

@@ -19,6 +19,7 @@ from mem_search.cli.local_checks import Finding
 from mem_search.cli.output import note, say
 from mem_search.daemon.probe import probe
 from mem_search.errors import Conflict, InputError, SourceError
+from mem_search.platform import expanded
 from mem_search.regular_file import MAX_SETTINGS, read_regular_file, replace_file
 from mem_search.settings import Settings
 
@@ -117,7 +118,7 @@ def _moved(store: str) -> Iterator[str]:
                 f"there is no claude-mem store in {folder_of(os.environ)}; give --store"
             )
         place = stores[0]
-    path = str(find_database(Path(place).expanduser().resolve()))
+    path = str(find_database(Path(expanded(place)).resolve()))
     client = open_client()
     job = client.json("POST", "/api/sync", body={"source": SOURCE, "path": path})["job"]
     yield from import_lines(wait(client, job, SourceError)["result"])

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import IO, Annotated, Any, Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import typer
 
@@ -22,15 +24,20 @@ from mem_search.cli.options import absolute, standard_input
 from mem_search.cli.output import note, say
 from mem_search.errors import Forbidden, InputError, MemSearchError, SourceError
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.regular_file import open_regular_file
 from mem_search.text.counted import counted
 
 _URL: Final = pattern(r"https?://\S+\Z", re.IGNORECASE)
 _MAILBOX: Final = pattern(r"imaps?://\S+\Z", re.IGNORECASE)
 _NOTION: Final = pattern(r"notion://\S*\Z", re.IGNORECASE)
+_FILE: Final = pattern(r"file:///", re.IGNORECASE)
+"""As browsers show a file, and file managers copy it."""
 _FROM_ENVIRONMENT: Final = "MEM_SEARCH_IMAP_PASSWORD"
 _OF_TEXT: Final = pattern(r"\s|[、。，！？「]")
 """What no name of a file has by chance; Chinese and Japanese have no blanks between words."""
+_OF_PATH: Final = pattern(r"(?:~/|\.{0,2}/|file:)[^\n]*\Z")
+"""How a path begins, which may have blanks: one with a slip in it is no note."""
 _SHOWN: Final = 10
 """Files that could not be read, each with its reason."""
 
@@ -60,6 +67,7 @@ def add(
 
     Folders, files and mailboxes are followed: what changes there is read again.
     """
+    words = [url2pathname(urlsplit(word).path) if _FILE.match(word) else word for word in words]
     given = {name: value for name, value in (("title", title), ("tags", tag or []),
                                              ("project", project)) if value}  # fmt: skip
     urls = [word for word in words if _URL.match(word)]
@@ -160,6 +168,8 @@ def _note_in(words: list[str]) -> str | None:
     missing = [word for word in words if not _exists(word)]
     if not missing:
         return None
+    if _OF_PATH.match(missing[0]):
+        raise InputError(f"{missing[0]} does not exist; a note that begins so is sent by - instead")
     if len(words) == 1 and _OF_TEXT.search(words[0].strip()):
         return words[0]
     raise InputError(
@@ -170,7 +180,7 @@ def _note_in(words: list[str]) -> str | None:
 
 def _exists(word: str) -> bool:
     try:
-        return bool(word.strip()) and Path(word).expanduser().exists()
+        return bool(word.strip()) and Path(expanded(word)).exists()
     except (OSError, ValueError):  # too long for a path
         return False
 

@@ -14,7 +14,7 @@ from mem_search.cli.options import Json, Yes, clock_time, confirm, folded, show
 from mem_search.cli.output import note
 from mem_search.cli.records import ref_of
 from mem_search.errors import InputError
-from mem_search.platform import spelled
+from mem_search.platform import expanded, spelled
 from mem_search.text.counted import counted
 
 _FIRST_PAUSE, _MAX_PAUSE = 0.05, 0.5
@@ -72,7 +72,7 @@ def forget(
         "query": query, "source": source, "project": project, "path": path, "before": before
     }  # fmt: skip
     selection: dict[str, Any] = {name: value for name, value in narrowed.items() if value}
-    if path and (place := Path(path).expanduser()).exists():
+    if path and (place := Path(expanded(path))).exists():
         selection["read_from"] = spelled(place)
     if bool(refs) == bool(selection):
         raise InputError("name records, or give filters such as --project NAME (not both)")

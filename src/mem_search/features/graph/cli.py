@@ -13,6 +13,7 @@ from mem_search.cli.commands import Group
 from mem_search.cli.options import Kinds
 from mem_search.cli.output import say, write_lines_of_json
 from mem_search.errors import Conflict, InputError
+from mem_search.platform import expanded
 
 app = typer.Typer(cls=Group, help="Export the graph of records.", no_args_is_help=True)
 
@@ -64,7 +65,7 @@ def export(
     json, graphml, gexf and dot are for programs such as networkx, Gephi and graphviz; svg and html
     are pictures. An HTML page can be searched and zoomed, and needs nothing else.
     """
-    target = Path(file).expanduser().absolute() if file else None
+    target = Path(expanded(file)).absolute() if file else None
     suffix = target.suffix.removeprefix(".").lower() if target else ""
     chosen = form or (suffix if suffix in _SUFFIXES else "")
     if target is not None and not chosen:

@@ -21,6 +21,7 @@ from mem_search.contracts import Machine
 from mem_search.errors import MemSearchError, SourceError
 from mem_search.model import Batch, Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
+from mem_search.platform import expanded
 from mem_search.projects import identify
 from mem_search.regular_file import kind_of
 from mem_search.sources.agent_work.drafts import VERSION
@@ -130,7 +131,7 @@ class SessionStores(BaseSource):
                 yield Location(self.name, str(path), label=f"{self.label} sessions")
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        root = Path(location.path).expanduser()
+        root = Path(expanded(location.path))
         if not root.exists():
             raise SourceError(f"{root} does not exist", field="path")
         is_known = cursor.get("version") == VERSION

@@ -15,6 +15,7 @@ from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import SourceError
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
+from mem_search.platform import expanded
 from mem_search.projects import Identify, asked_once, identify, named_after
 from mem_search.sources.agent_work.drafts import VERSION, DraftBuilder
 from mem_search.sources.agent_work.events import Line, ToolCall, ToolResult
@@ -134,7 +135,7 @@ def _records_of(
 def home_of(machine: Machine, usual: str, *variables: str) -> Path:
     """The folder that the first of ``variables`` with a value names, else ``usual``."""
     given = next(filter(None, map(machine.environ.get, variables)), "")
-    return Path(given).expanduser() if given else machine.home / usual
+    return Path(expanded(given)) if given else machine.home / usual
 
 
 def call_of(tools: Tools, call: object, tool: object, arguments: object) -> ToolCall:

@@ -22,6 +22,7 @@ from typing import Any, Final
 from mem_search.contracts import FileFormat, Machine
 from mem_search.errors import StorageError
 from mem_search.model import Batch, Location
+from mem_search.platform import expanded
 from mem_search.projects import Identify, asked_once, identify, named_after
 from mem_search.regular_file import ForeignOwner
 from mem_search.sources.agent_work.drafts import VERSION
@@ -124,7 +125,7 @@ class ClaudeCode(BaseSource):
         """
         # The session of an uploaded transcript ran on another machine.
         project_of = named_after if location.upload else identify
-        listed = _listed(Path(location.path).expanduser(), location.options.get(KEPT, ""))
+        listed = _listed(Path(expanded(location.path)), location.options.get(KEPT, ""))
         # A hook may tell of any path: then the file has to be this user's. Of a folder, and of a
         # file that is sent, a person said that it be read.
         own = listed.alone and not location.upload

@@ -20,6 +20,7 @@ from mem_search.contracts import Machine
 from mem_search.model import Draft, LedgerEntry, Location
 from mem_search.model.ingest import WholeSession
 from mem_search.patterns import pattern
+from mem_search.platform import expanded
 from mem_search.sources.agent_work.events import (
     MAIN,
     AgentText,
@@ -134,7 +135,7 @@ class Cline(Tasks):
         yield from super().discover(machine)
         data = home_of(machine, ".cline/data", "CLINE_DATA_DIR")
         if "CLINE_DATA_DIR" not in machine.environ and machine.environ.get("CLINE_DIR"):
-            data = Path(machine.environ["CLINE_DIR"]).expanduser() / "data"
+            data = Path(expanded(machine.environ["CLINE_DIR"])) / "data"
         for place in (data / self.folder, data / "sessions"):
             if place.is_dir():
                 yield Location(self.name, str(place), label=f"Cline {place.name}")

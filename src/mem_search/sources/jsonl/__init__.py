@@ -19,6 +19,7 @@ from typing import IO, Any
 from mem_search.contracts import FileFormat
 from mem_search.errors import InputError, SourceError
 from mem_search.model import Batch, Draft, Location
+from mem_search.platform import expanded
 from mem_search.records.registry import installed_kinds
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder
@@ -151,7 +152,7 @@ class Jsonl(BaseSource):
     )
 
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
-        path = Path(location.path).expanduser()
+        path = Path(expanded(location.path))
         with open_lines(path) as reader:
             repeated = _repeated_records(reader)
         with open_lines(path) as reader:

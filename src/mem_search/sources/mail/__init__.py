@@ -23,6 +23,7 @@ from mem_search import extractors
 from mem_search.contracts import FileFormat
 from mem_search.errors import SourceError
 from mem_search.model import Batch, LedgerEntry, Location
+from mem_search.platform import expanded
 from mem_search.regular_file import open_regular_file
 from mem_search.sources.base import BaseSource, BatchBuilder
 from mem_search.sources.mail import imap
@@ -128,7 +129,7 @@ class MailFiles(BaseSource):
         if "://" in location.path:
             yield from imap.read(location, cursor)
             return
-        root = Path(location.path).expanduser()
+        root = Path(expanded(location.path))
         try:
             listed = files_at(root, location.upload)
         except OSError as error:

@@ -9,10 +9,12 @@ from datetime import datetime
 from email.message import Message
 from typing import Any, Final
 
+from mem_search.extractors import SUFFIXES
+from mem_search.extractors.refusal import OLE, is_binary_format, is_text
 from mem_search.model import Draft
 from mem_search.sources.mail.bodies import html_text
 from mem_search.sources.mail.headers import file_name
-from mem_search.text.charsets import decoded, decoded_page
+from mem_search.text.charsets import decoded, decoded_page, sniffed
 from mem_search.text.redaction import redact
 
 MAX_MESSAGE_BYTES: Final = 36 * 1024 * 1024
@@ -30,10 +32,14 @@ MAX_LINES: Final = 1_500_000
 MAX_HEADERS: Final = 100_000
 _NAMED: Final = 5
 """Parts that are named as not read, before the others are counted."""
-_OPENED: Final = (".ics", ".vcf", ".vcs", ".eml", ".enex")
-"""Ends of names of texts that a source or reader of their own reads."""
+_PLAIN: Final = frozenset(".txt .md .markdown .csv .tsv .tab .rst".split())
+_PAGES: Final = (".htm", ".html", ".xhtml")
+_OPENED: Final = (".ics", ".vcf", ".vcs", ".eml", ".enex", *sorted({*SUFFIXES} - _PLAIN))
+"""Ends of names of what a source or reader of its own reads, whatever type the sender gives it."""
+_NO_TEXT: Final = (b"%PDF-", b"{\\rtf", OLE)
+_HEAD: Final = 4096
 
-_READABLE: Final = ("application/json", "application/xml", "application/x-yaml", "application/sql")
+_READABLE: Final = ("application/xml", "application/x-yaml", "application/sql")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +127,25 @@ def too_deep(part: Message, levels: int, charset: str) -> str:
 
 
 def text_of(name: str, media_type: str, data: bytes, charset: str = "") -> str:
-    """The text of an attachment that is a text by itself; "" for any other type."""
-    if media_type in ("text/html", "application/xhtml+xml"):
-        return html_text(decoded_page(data, charset))
-    if media_type == "text/rtf" or name.lower().endswith(_OPENED):
+    """The text of an attachment that is a text by itself; "" for any other, which a reader opens.
+
+    Mail programs call what they do not know ``text/plain``, so name and content are looked at, too.
+    """
+    head, name = data[:_HEAD], name.lower()
+    if (
+        head.startswith(_NO_TEXT)
+        or is_binary_format(head)
+        or not is_text(sniffed(head).strip(b"\0"))
+    ):
         return ""
+    is_page = media_type in ("text/html", "application/xhtml+xml")
+    if name.endswith(_OPENED) and not (is_page and name.endswith(_PAGES)):
+        return ""
+    if is_page:
+        return html_text(decoded_page(data, charset))
     if media_type.startswith("text/") or media_type in _READABLE:
         return decoded(data, charset)
-    if media_type == "application/octet-stream" and name.lower().endswith((".txt", ".md", ".csv")):
+    if media_type == "application/octet-stream" and name.endswith((".txt", ".md", ".csv")):
         return decoded(data, charset)
     return ""
 
