@@ -182,12 +182,12 @@ def test_what_cannot_be_added_is_named_and_the_others_go_on(
     (tmp_path / "my jetty.txt").write_text("The jetty of mine.")
     assert home.ok("add", (tmp_path / "my jetty.txt").as_uri()).endswith("1 new\n")
     home.ok("add", "~10 people came to the quay")
-    assert found(home, "people quay") == ["~10 people came to the quay"]
+    assert found(home, '"people came"')[:1] == ["~10 people came to the quay"]
     both = home.run("add", f"http://{site}/gone", str(tmp_path / "jetty.txt"))
     assert both.returncode == 7
     assert "answered 404" in both.stderr
     assert "1 of 2 could not be added" in both.stderr
-    assert sorted(found(home, "jetty")) == ["jetty", "my jetty"]
+    assert {"jetty", "my jetty"} <= {*found(home, "jetty")}
     port = int(site.rpartition(":")[2])
     with suppress(OSError):  # where names are text, it is not there
         (tmp_path / "caf\udce9.txt").touch()

@@ -55,6 +55,21 @@ async def test_a_name_is_found_however_its_letters_are_composed(
     assert (await ask(empty, tmp_path / "Fähre.txt"))["state"] == "stored"
 
 
+async def test_a_file_with_a_secret_in_its_name_is_found_by_it(
+    empty: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / f"{SECRET}.txt").write_text("It burns oil.")
+    (tmp_path / "kept" / f"{SECRET}.eml").write_text("Message-ID: <1@x>\nSubject: Lamp\n\nOil.\n")
+    reader = lifecycle_of(empty).runtime.ingest.reader
+    for source in ("files", "mail"):
+        await reader.read(Location(source, str(tmp_path / "kept")))
+    for end in ("txt", "eml"):
+        told = await ask(empty, tmp_path / "kept" / f"{SECRET}.{end}")
+        assert (told["state"], SECRET in told["sentence"]) == ("stored", False), told
+        assert "changed" not in told["sentence"]
+
+
 async def test_a_path_in_a_command_is_quoted_so_that_it_can_be_pasted(
     empty: Client, tmp_path: Path
 ) -> None:

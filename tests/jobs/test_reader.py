@@ -23,7 +23,7 @@ from mem_search.jobs.following import Pauses, follow
 from mem_search.jobs.queue import Report
 from mem_search.jobs.reader import LocationReader, find_locations
 from mem_search.jobs.tasks import ImportJob, SyncJob
-from mem_search.model import Batch, Location
+from mem_search.model import Batch, Filters, Location
 from mem_search.model.ingest import IngestCounts
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text.redaction import Redaction
@@ -393,3 +393,33 @@ async def test_a_location_is_redacted_once_however_many_batches_it_has(
     assert secret not in followed.location.path
     assert runtime.redaction.name(place.path) == followed.location.path
     assert await runtime.ingest.reader.forget_cursor(place)
+
+
+async def test_a_file_with_a_secret_in_its_name_stays_stored_until_it_is_gone(
+    runtime: Runtime, tmp_path: Path
+) -> None:
+    secret, other = SHAPES["github pat"].secret, SHAPES["github pat"].secret[:-1] + "0"
+    place = tmp_path / "papers"
+    (place / secret).mkdir(parents=True)
+    for name in (f"{secret}.txt", f"{other}.txt", f"{secret}/lamp.txt", "plain.txt"):
+        (place / name).write_text(f"The lamp of {len(name)}.")
+    (place / f"{secret}.ics").write_text(
+        "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:e1\nSUMMARY:Launch\nDTSTART:20230320T100000Z\n"
+        "END:VEVENT\nEND:VCALENDAR\n"
+    )
+    (place / f"{secret}.eml").write_text("From: a@x\nSubject: Lamp\nMessage-ID: <1@x>\n\nOil.\n")
+    counts = IngestCounts()
+    for source in ("files", "calendar", "mail"):
+        counts += await runtime.ingest.reader.read(Location(source, str(place)))
+    assert (counts.new, counts.failed) == (6, 0)
+    for _ in range(2):
+        for source in ("files", "calendar", "mail"):
+            again = await runtime.ingest.reader.read(Location(source, str(place)))
+            assert (again.new, again.changed, again.deleted) == (0, 0, 0), source
+    page, _ = await runtime.store.records.page(Filters(), "date_asc", 100, 0)
+    assert sorted(record.number for record, _ in page) == [*range(1, 7)]
+    (place / f"{other}.txt").unlink()
+    gone = await runtime.ingest.reader.read(Location("files", str(place)))
+    assert (gone.new, gone.deleted) == (0, 1)
+    cursor = await runtime.store.ingest.cursor(Location("files", str(place)))
+    assert secret not in json.dumps(cursor)

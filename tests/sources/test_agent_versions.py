@@ -290,6 +290,25 @@ def test_a_rollout_that_has_only_what_was_shown_is_read(tmp_path: Path) -> None:
     assert any(SAID in draft.text for draft in drafts)
 
 
+def test_a_rollout_whose_first_line_alone_has_a_time_is_read_with_it(tmp_path: Path) -> None:
+    """As Codex wrote until August 2025: items without an envelope."""
+    session = "0199bbbb-0000-7000-8000-00000000000a"
+    said = [("user", "input_text", "How is the tide"), ("assistant", "output_text", "It is high.")]
+    lines: list[dict[str, Any]] = [
+        {"id": session, "timestamp": "2025-06-04T09:00:00.000Z", "instructions": None},
+        {"record_type": "state"},
+        *(
+            {"type": "message", "role": role, "content": [{"type": sort, "text": words}]}
+            for role, sort, words in said
+        ),
+    ]
+    path = tmp_path / f"rollout-2025-06-04T09-00-00-{session}.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    drafts, _ = read("codex", tmp_path)
+    assert any("It is high." in draft.text for draft in drafts)
+    assert {draft.created_at for draft in drafts} == {1749027600000}
+
+
 def test_an_item_of_codex_that_is_not_known_is_named_with_the_version(tmp_path: Path) -> None:
     odd = {"type": "response_item", "payload": {"type": "song", "text": "Lo"}}
     lines = rollout(THREAD, ASKED)

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from mem_search.errors import InputError
 from mem_search.ingest.prepare import redacted
@@ -19,7 +21,7 @@ from mem_search.model.ingest import (
     WholeSession,
 )
 from mem_search.patterns import pattern
-from mem_search.storage.redacted import clean, stored_location
+from mem_search.storage.redacted import clean, stored_location, with_names
 from mem_search.storage.rules.summaries import SUMMARY, KnownSummary, joined
 from mem_search.storage.sql.ingest import Ingest
 from mem_search.text import secret_rules
@@ -60,6 +62,11 @@ class IngestWriter:
             return location
         await secret_rules.ready()
         return await asyncio.to_thread(stored_location, location, self._redaction)
+
+    async def cursor(self, location: Location, stored: StoredLocation) -> Mapping[str, Any]:
+        """The stored cursor, with the names that things have at ``location``."""
+        cursor = await self._ingest.cursor(stored)
+        return await asyncio.to_thread(with_names, cursor, Path(location.path), self._redaction)
 
     async def take(
         self,

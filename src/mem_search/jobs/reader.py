@@ -131,7 +131,7 @@ class LocationReader:
                 if gone is not None:
                     stack.callback(gone.cleanup)
                     to_read = replace(location, options={**location.options, KEPT: gone.name})
-            cursor = await self._store.cursor(stored)
+            cursor = await self._writer.cursor(location, stored)
             if again:  # a third party's source may be older than this method
                 cursor = source.again(cursor) if hasattr(source, "again") else {}
             before = await self._store.counted(stored, job) if job else IngestCounts()

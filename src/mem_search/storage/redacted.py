@@ -11,9 +11,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import os
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 from mem_search.model import Draft, Link, Location
@@ -21,7 +23,7 @@ from mem_search.model.ingest import PreparedDraft, StoredLocation
 from mem_search.model.webhooks import Message
 from mem_search.storage.store import Store
 from mem_search.text import secret_rules
-from mem_search.text.redaction import Redaction
+from mem_search.text.redaction import MARKER, Redaction
 
 if TYPE_CHECKING:
     from cryptography.fernet import Fernet
@@ -74,6 +76,45 @@ def stored_location(location: Location, redaction: Redaction) -> StoredLocation:
     """``location`` under the names that the store has for it; parts of a store take it as it is."""
     kept = clean(location, redaction)
     return StoredLocation(kept.source, kept.path, kept.label, kept.options, kept.upload)
+
+
+def with_names(cursor: Mapping[str, Any], root: Path, redaction: Redaction) -> Mapping[str, Any]:
+    """A stored ``cursor`` with the names of what is below ``root``, where those hold secrets.
+
+    A source compares the cursor with what it sees. A redacted name would be a file that is gone
+    beside one that is new, and both are one record.
+    """
+    ends = [(key.partition(MARKER)[0], key.rpartition("]")[2]) for key in _marked(cursor)]
+    names: dict[str, str] = {}
+    for folder, folders, files in os.walk(root) if ends and root.is_dir() else ():
+        for path in (Path(folder, name) for name in (*folders, *files)):
+            names |= _stored_names((path.relative_to(root).as_posix(), str(path)), ends, redaction)
+    names |= _stored_names((root.name, str(root)), ends, redaction)
+    return cast(Mapping[str, Any], _renamed(cursor, names)) if names else cursor
+
+
+def _stored_names(
+    given: Iterable[str], ends: Iterable[tuple[str, str]], redaction: Redaction
+) -> dict[str, str]:
+    return {
+        redaction.name(name): name
+        for name in given
+        if any(name.startswith(first) and name.endswith(last) for first, last in ends)
+    }
+
+
+def _marked(value: Any) -> Iterator[str]:
+    """The keys in a cursor that have a marker: names stand there, and few else are as many."""
+    if isinstance(value, Mapping):
+        yield from (key for key in value if MARKER in key)
+        for each in value.values():
+            yield from _marked(each)
+
+
+def _renamed(value: Any, names: Mapping[str, str]) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    return {names.get(name, name): _renamed(each, names) for name, each in value.items()}
 
 
 class SecretBox:

@@ -33,6 +33,9 @@ Mark = Callable[[str, str], str]
 
 _OWN_RULES: Final = 6
 """Raise it when our own finders learn to find more."""
+MARKER: Final = "[redacted:"
+"""How what stands for a secret begins."""
+
 _KEY_BYTES: Final = 6
 """Of a keyed hash: two of a million secrets get the same marker once in 500 stores."""
 _CACHED: Final = 4096
@@ -114,11 +117,11 @@ class Redaction:
     def _mark(self, kind: str, secret: str) -> str:
         data = secret.encode("utf-8", "surrogatepass")
         digest = hmac.new(self._key, data, hashlib.sha256).digest()
-        return f"[redacted:{kind}#{digest[:_KEY_BYTES].hex()}]"
+        return f"{MARKER}{kind}#{digest[:_KEY_BYTES].hex()}]"
 
 
 def _marker(kind: str, _: str) -> str:
-    return f"[redacted:{kind}]"
+    return f"{MARKER}{kind}]"
 
 
 def _redacted(text: str, mark: Mark) -> tuple[str, int]:
@@ -168,7 +171,7 @@ def _spans_in(view: View, finders: Iterable[Finder]) -> list[Span]:
         for find in finders
         for start, end, kind in find(view.text)
         # A marker is no secret, whatever stands around it.
-        if "[redacted:" not in view.text[start:end]
+        if MARKER not in view.text[start:end]
     ]
 
 

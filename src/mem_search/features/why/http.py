@@ -28,6 +28,7 @@ from mem_search.sources.files import digests_of, left_to
 from mem_search.sources.files.folder import look_at
 from mem_search.text.counted import counted, listed
 from mem_search.text.dates import to_the_minute
+from mem_search.text.redaction import MARKER
 from mem_search.validation import invalid_value
 
 FILES: Final = "files"
@@ -46,7 +47,6 @@ _SAID: Mapping[str, str] = {
     "deleted": "was removed from the store",
 }
 _MISSING: Final = {"failed": "failed", "left": "left out", "taken": "not read whole"}
-
 
 PathState = Literal["stored", "waiting", "left", "failed", "deleted", "read", "unseen"]
 
@@ -84,6 +84,10 @@ async def why(call: Call) -> web.StreamResponse:
     params = call.parameters(WhyParameters)
     clock = partial(to_the_minute, tz=call.display(params.tz).tz)
     told = await _told(call, params.path, clock)
+    # A name with a secret in it is stored under another.
+    if (name := await asyncio.to_thread(call.runtime.redaction.name, params.path)) != params.path:
+        of_name = await _told(call, name, clock)
+        told = told if of_name.state in ("unseen", "left") else of_name
     # The same name may be composed otherwise on the disk than in the question.
     for form in ("NFC", "NFD"):
         if told.state == "unseen" and (other := normalize(form, params.path)) != params.path:
@@ -354,7 +358,7 @@ def _stored(path: str, record: Record, passages: int) -> str:
     parts = [f"{len(record.text):,} characters in {counted(passages, 'passage')}"]
     if isinstance(pages, int):
         parts.insert(0, f"{counted(pages, 'page')}")
-    if secrets := record.text.count("[redacted:"):
+    if secrets := record.text.count(MARKER):
         parts.append(f"{counted(secrets, 'secret')} replaced by markers")
     confidence = record.metadata.get("ocr_confidence")
     if isinstance(confidence, int | float):
@@ -372,15 +376,11 @@ async def _since(call: Call, path: str, row: LedgerRow) -> Iterable[str]:
         for each in known
     }
     digests = digests_of(cursors)
-    _, digest = digests.get(path, ("", ""))
+    stamp, digest = digests.get(path, ("", ""))
     copies = sorted(other for other, (_, each) in digests.items() if each == digest != "")
     said = [f"It has the same content as {other}." for other in copies if other != path][:1]
-    stamp = digests.get(path, ("", ""))[0]
-    if (
-        stamp
-        and row.outcome != "left"
-        and not stamp.startswith(await asyncio.to_thread(_stamp, path))
-    ):
+    was = stamp if row.outcome != "left" and MARKER not in path else ""
+    if was and not was.startswith(await asyncio.to_thread(_stamp, path)):
         above = [each for each in known if Path(path).is_relative_to(each.location.path)]
         step = "will be" if _is_followed(call, above) else f"can be (mem-search add {quote(path)})"
         said.append(f"It has changed since then and {step} read again.")

@@ -72,7 +72,9 @@ def _lines(file: WholeFile, end: int | None, depth: int) -> Iterator[Line]:
         events = tuple(reading.events(line.get("type"), payload))
         if reading.base and (base := fields(reading.base.pop())):
             yield from _inherited(file, reading.session, base, depth)
-        at = moment(line.get("timestamp") or payload.get("timestamp"))
+        # Until August 2025 only the first line had a time.
+        at = moment(line.get("timestamp") or payload.get("timestamp")) or reading.at
+        reading.at = at
         if events and (above := reading.above):
             if parent is None:
                 parent, known = _written(file, above, depth)

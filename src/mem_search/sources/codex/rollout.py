@@ -75,6 +75,8 @@ class Rollout:
         self._turn = ""
         self._origin = ""
         self._at: int | None = None
+        self.at: int | None = None
+        """Of the last line that had a time."""
         self._name, self._unread = session, unread
         self._has_items: bool | None = None
         self._patches: dict[str, list[str]] = {}
