@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import chosen_store
 import forked
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
@@ -102,6 +103,10 @@ def make(tmp_path: Path, **settings: str) -> Home:
         "MEM_SEARCH_HOME": str(tmp_path / "home"),
         "MEM_SEARCH_PORT": "0",
         "TZ": "UTC",
+        **{
+            f"MEM_SEARCH_{name.upper()}": value
+            for name, value in chosen_store.of_home(tmp_path / "home").items()
+        },
         **settings,
     }
     return Home(tmp_path / "home", environ)
