@@ -15,6 +15,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from mem_search.storage.postgres.filters import FILTERS
+from mem_search.storage.sql.filters import FilterSql
+from mem_search.storage.sqlite.filters import FILTERS as SQLITE_FILTERS
 from postgres_server import address
 
 SERVER = os.environ.get("MEM_SEARCH_TEST_STORE", "sqlite") != "sqlite"
@@ -30,11 +33,24 @@ def in_a_file(reason: str) -> pytest.MarkDecorator:
 
 def of_home(home: Path) -> dict[str, Any]:
     """The settings of the store of ``home``; on a server each home is an owner of its own."""
+    return {"store": _server(), "store_owner": str(home)} if SERVER else {}
+
+
+def environment() -> dict[str, str]:
+    """What a process that a test starts needs to choose the same store."""
     if not SERVER:
         return {}
-    # Processes that a test starts work on the same server.
-    place = os.environ.setdefault("MEM_SEARCH_TEST_POSTGRES", address())
-    return {"store": place, "store_owner": str(home)}
+    return {"MEM_SEARCH_TEST_STORE": "postgres", "MEM_SEARCH_TEST_POSTGRES": _server()}
+
+
+def _server() -> str:
+    """The server of the tests, for the processes that a test starts as well."""
+    return os.environ.setdefault("MEM_SEARCH_TEST_POSTGRES", address())
+
+
+def filters() -> FilterSql:
+    """The filters of the store as SQL."""
+    return FILTERS if SERVER else SQLITE_FILTERS
 
 
 def statement(sqlite: str, postgres: str) -> str:

@@ -28,6 +28,7 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
+import chosen_store
 from mem_search.__main__ import main
 from patience import PATIENCE
 
@@ -123,6 +124,7 @@ def _feed(handle: int, given: bytes) -> None:
 def environment() -> dict[str, str]:
     """That of the tests, without settings of ours, and with the modules of this checkout."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("MEM_SEARCH_", "CLAUDE_"))}
+    kept |= chosen_store.environment()
     if system := os.environ.get("MEM_SEARCH_SYSTEM"):
         kept["MEM_SEARCH_SYSTEM"] = system
     return kept | {"PYTHONPATH": f"{SOURCE}:{PLAIN}" if system == "plain" else SOURCE}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import chosen_store
 import forked
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE
@@ -25,6 +26,11 @@ class Home:
 
     path: Path
     environ: dict[str, str]
+
+    def beside(self, name: str) -> Home:
+        """Another home with the settings of this one."""
+        path = self.path.parent / name
+        return Home(path, self.environ | {"MEM_SEARCH_HOME": str(path)} | _stored(path))
 
     def popen(self, *argv: str, **environ: str) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -91,6 +97,12 @@ class Home:
             time.sleep(0.05)
 
 
+def _stored(path: Path) -> dict[str, str]:
+    """Variables of the store of the home ``path``."""
+    chosen = chosen_store.of_home(path)
+    return {f"MEM_SEARCH_{name.upper()}": value for name, value in chosen.items()}
+
+
 def make(tmp_path: Path, **settings: str) -> Home:
     environ = forked.environment()
     person = tmp_path / "person"
@@ -102,6 +114,7 @@ def make(tmp_path: Path, **settings: str) -> Home:
         "MEM_SEARCH_HOME": str(tmp_path / "home"),
         "MEM_SEARCH_PORT": "0",
         "TZ": "UTC",
+        **_stored(tmp_path / "home"),
         **settings,
     }
     return Home(tmp_path / "home", environ)

@@ -18,9 +18,12 @@ from pathlib import Path
 
 import pytest
 
+import chosen_store
 import forked
 from homes import Home, copy, quick
-from mem_search.daemon.restore import finish
+from mem_search.daemon.restore import finish, restore
+from mem_search.errors import Conflict
+from mem_search.settings import Settings
 from patience import PATIENCE
 from standin_worker import Standin, standing_in
 
@@ -36,6 +39,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Home:
 
     Beside the home is its backup, ``all.zip``. The worker has ended; each test takes a copy.
     """
+    if chosen_store.SERVER:
+        pytest.skip("the store is not a file: pg_dump copies it")
     mem = quick(tmp_path_factory.mktemp("template"))
     try:
         mem.ok("import", "jsonl", "-", given=NOTES)
@@ -260,6 +265,15 @@ def newer(file: Path) -> None:
         members["manifest.json"] = json.dumps(manifest).encode()
 
     rewritten(file, change)
+
+
+def test_a_backup_is_not_restored_beside_a_store_on_a_server(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home", store="postgresql://a@b/c")
+    settings.home.mkdir()
+    (settings.home / "redaction.key").write_text("k" * 64)
+    with pytest.raises(Conflict, match="with an empty MEM_SEARCH_STORE, then run: mem-search mig"):
+        restore(settings, tmp_path / "all.zip", replace=True)
+    assert [each.name for each in settings.home.iterdir()] == ["redaction.key"]
 
 
 @pytest.mark.parametrize("damage", [flip, cut, other_content, smuggled, escaping, newer])

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home
 from mem_search.cli.doctor import index_protection, redacted_again, transcripts, unread_items
 from mem_search.cli.local_checks import misspelt
@@ -62,6 +63,7 @@ def garbage(file: Path) -> None:
     file.write_bytes(b"not a database, but long enough" * 40)
 
 
+@in_a_file("it is overwritten")
 @pytest.mark.parametrize("broken", [foreign, garbage])
 def test_a_store_that_is_not_ours_is_set_aside_by_the_named_command(
     mem: Home, broken: object
@@ -78,6 +80,7 @@ def test_a_store_that_is_not_ours_is_set_aside_by_the_named_command(
     assert finding(mem, "database") == {}
 
 
+@in_a_file("it is made by hand")
 def test_a_store_of_a_newer_version_is_not_moved_but_the_program_updated(mem: Home) -> None:
     with closing(sqlite3.connect(new_store(mem))) as connection:
         connection.execute("insert into mem_search_migrations values('m999_later', 0)")
@@ -87,6 +90,7 @@ def test_a_store_of_a_newer_version_is_not_moved_but_the_program_updated(mem: Ho
     assert found["fix"] == "update mem-search"
 
 
+@in_a_file("another program holds it")
 def test_a_store_that_another_program_holds_is_not_to_be_moved(mem: Home) -> None:
     with closing(sqlite3.connect(new_store(mem), isolation_level=None)) as connection:
         connection.execute("pragma journal_mode=delete")
@@ -183,6 +187,7 @@ def test_a_missing_model_is_reported_with_the_command_that_installs_it(mem: Home
     assert not finding(mem, "embedding")
 
 
+@in_a_file("Chroma starts beside it")
 def test_a_worker_that_has_just_started_is_not_ill(mem: Home) -> None:
     mem.environ.pop("MEM_SEARCH_CHROMA_URL", None)
     mem.ok("import", "jsonl", "-", given=NOTE)

@@ -10,11 +10,23 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home
+from mem_search.features.forgetting.cli import receipt_lines
 
 HARBOUR = {"kind": "note", "source_id": "quorvexel", "text": "the zylophantic harbour closes"}
 GARDEN = {"kind": "note", "source_id": "garden", "text": "the garden needs water"}
 LINES = "".join(f"{json.dumps(each)}\n" for each in (HARBOUR, GARDEN))
+
+
+def test_a_receipt_claims_of_a_server_only_what_is_done_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    receipt = {"id": "r", "purge": False, "removed": {"records": 1}, "pending": [],
+               "begun_at": "2026-01-01T00:00:00Z", "copies": {"looked_at": None}}  # fmt: skip
+    assert "its log and the vector index are written anew" in "".join(receipt_lines(receipt))
+    monkeypatch.setenv("MEM_SEARCH_STORE", "postgresql://a@b/c")
+    assert "the log and the backups of the server stay" in "".join(receipt_lines(receipt))
 
 
 @pytest.fixture
@@ -25,7 +37,7 @@ def filled(mem: Home) -> Home:
 
 @pytest.fixture
 def other(mem: Home, tmp_path: Path) -> Iterator[Home]:
-    other = Home(tmp_path / "other", mem.environ | {"MEM_SEARCH_HOME": str(tmp_path / "other")})
+    other = mem.beside("other")
     yield other
     other.end()
 
@@ -89,6 +101,7 @@ def test_an_export_carries_the_refusal_into_another_store(filled: Home, other: H
     assert "1 new" in other.ok("import", "--even-forgotten", "--source", "jsonl", "-", given=LINES)
 
 
+@in_a_file("rows of an earlier version are in its pages")
 def test_a_purge_removes_what_an_earlier_version_only_deleted(filled: Home) -> None:
     filled.run("unified", "brimstedt")  # logged: a word of a record that was deleted long ago
     filled.ok("search", "garden")

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home, quick
 from patience import PATIENCE
 
@@ -216,6 +217,7 @@ def test_settings_of_an_agent_that_are_a_pipe_stop_no_command(mem: Home) -> None
         settings.unlink()
 
 
+@in_a_file("a backup is of files")
 def test_a_backup_that_is_a_pipe_or_lists_a_million_files_is_refused(
     mem: Home, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home
 from mem_search.access.proof import MAX_CHALLENGE_CHARS, proof
 from mem_search.daemon.connection import is_locked
@@ -143,6 +144,7 @@ def test_a_home_that_is_a_persons_home_keeps_the_modes_of_their_files(
     assert (tmp_path / "token").stat().st_mode & 0o777 == 0o600
 
 
+@in_a_file("a new home lacks the key of the store on a server")
 def test_a_home_that_was_replaced_is_another_home_and_its_worker_ends(mem: Home) -> None:
     mem.ok("worker", "start")
     moved = mem.path.with_name("moved")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home, quick
 from patience import until
 
-pytestmark = pytest.mark.worker
+pytestmark = [pytest.mark.worker, in_a_file("a backup is of files")]
 
 LINES = "".join(
     json.dumps({"kind": "note", "source_id": f"n{n}", "title": title, "text": f"{title} text"})

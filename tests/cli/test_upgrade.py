@@ -13,6 +13,7 @@ from contextlib import closing
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home
 from mem_search import __version__
 from mem_search.daemon.connection import is_older
@@ -70,6 +71,7 @@ def test_an_older_program_uses_the_newer_worker(home: Home) -> None:
     assert home.worker() == before
 
 
+@in_a_file("it is changed by hand")
 def test_an_older_program_refuses_a_newer_store_in_one_line(home: Home) -> None:
     home.ok("worker", "stop")
     with closing(sqlite3.connect(home.path / "mem-search.db")) as store:
@@ -89,6 +91,7 @@ def test_an_older_program_refuses_a_newer_store_in_one_line(home: Home) -> None:
     assert "Harbour" in home.ok("search", "bridge")
 
 
+@in_a_file("it is copied")
 def test_the_copy_from_before_an_upgrade_is_a_store_again(home: Home) -> None:
     home.ok("worker", "stop")
     with closing(sqlite3.connect(home.path / "mem-search.db")) as store:

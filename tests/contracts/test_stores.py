@@ -663,6 +663,13 @@ class TestSearchJobs:
             "job", "completed", 7, result="{}", records=[known["b"]]
         )
 
+    async def test_what_is_selected_is_in_one_order(self, store: Store) -> None:
+        days = (1, 2, 2, 2, 0)
+        await fill(store, *(draft(f"{at}", created_at=day) for at, day in enumerate(days)))
+        known = await numbers(store)
+        selected = await store.forgetting.matching(Filters(kinds=("note",)), 9)
+        assert selected == [known[name] for name in ("3", "2", "1", "0", "4")]
+
     async def test_a_store_is_told_what_another_has_forgotten(self, store: Store) -> None:
         await fill(store, draft("a"), draft("b"))
         known = await numbers(store)

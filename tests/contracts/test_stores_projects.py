@@ -215,6 +215,14 @@ async def test_renaming_is_taken_back_and_an_unknown_or_taken_name_refused(
         await changes.undo()
 
 
+async def test_the_spelling_that_sorts_first_names_a_project_that_only_records_name(
+    store: Store,
+) -> None:
+    await fill(store, *(draft(name, project=name) for name in ("äpfel", "Äpfel", "ÄPFEL")))
+    with pytest.raises(Conflict, match="--merge 'ÄPFEL' 'Äpfel'"):
+        await store.part(StoredProjects).rename("äpfel", "Äpfel")
+
+
 async def test_a_project_goes_with_its_last_record(
     store: Store, seen: Seen, tmp_path: Path
 ) -> None:

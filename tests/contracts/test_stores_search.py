@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 from drafts import draft
+from mem_search.contracts import Question
 from mem_search.ingest.prepare import prepare
 from mem_search.model import AllOf, AnyOf, Batch, Condition, Filters, Link, Not, Order, Term
-from mem_search.model.rankings import Numbers, Vectors
+from mem_search.model.rankings import Numbers, Ranking, Vectors
 from mem_search.settings import Settings
 from mem_search.storage.postgres import snapshot
 from mem_search.storage.store import SearchStore
@@ -123,6 +124,26 @@ async def test_word_queries_match_what_they_say(
     assert (matches.scores > 0).all()
     whole = await filled.store.read(lambda snapshot: snapshot.records_with_words(query))
     assert whole.tolist() == matches.records.tolist()
+
+
+async def test_what_a_record_said_before_it_was_changed_is_near_to_nothing(filled: Filled) -> None:
+    """Also where its vector was read for an earlier search."""
+    leg = filled.runtime.search.pipeline._legs[1]
+    question = Question("a tall lighthouse", AnyWords(()), Filters(), exact=True)
+    before = await leg.rank(question, 50)
+    changed = [draft(name, "a tall lighthouse", project="web") for name in ("login", "cookie")]
+    await fill(filled.runtime, *changed)
+    known = await leg.rank(question, 50)
+    assert filled.names(known.candidates.records[:2]) == {"login", "cookie"}
+    await fill(filled.runtime, *DRAFTS[:2])
+    after = await leg.rank(question, 50)
+    for ranking in (before, after):
+        assert ranking.candidates.scores[0] < known.candidates.scores[0]
+    assert by_record(after) == pytest.approx(by_record(before))
+
+
+def by_record(ranking: Ranking) -> dict[int, float]:
+    return dict(zip(ranking.scores.records.tolist(), ranking.scores.scores.tolist(), strict=True))
 
 
 async def test_a_title_counts_more_and_a_filter_changes_no_score(filled: Filled) -> None:

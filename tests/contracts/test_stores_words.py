@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from written_forms import WRITTEN
 
 from contracts.test_stores_search import STORES
 from drafts import draft
-from mem_search.model import SearchRequest
+from mem_search.model import Batch, SearchRequest
 from mem_search.wiring import Runtime, open_runtime
-from runtimes import fill
+from runtimes import THERE, fill
 
 TEXTS = [text for text, _ in WRITTEN]
 
@@ -62,3 +63,25 @@ async def test_phrases_and_beginnings_of_words_of_another_form_are_found(runtime
 async def test_a_question_without_a_word_is_answered(runtime: Runtime, signs: str) -> None:
     page = await runtime.search.pipeline.search(SearchRequest(text=signs))
     assert [leg.state for leg in page.report.legs if leg.name == "keyword"] == ["ok"]
+
+
+async def test_a_sign_that_is_a_word_is_found(runtime: Runtime) -> None:
+    await fill(runtime, draft("party", "we meet 🎉 at noon"), draft("other", "we meet at noon"))
+    page = await runtime.search.pipeline.search(SearchRequest(text="🎉"))
+    assert [each.record.source_id for each in page.results] == ["party"]
+
+
+async def test_a_name_that_only_metadata_has_is_spelt_right_and_completed(runtime: Runtime) -> None:
+    mail = [
+        draft(f"m{place}", "the lease", kind="email", metadata={"from": sender})
+        for place, sender in enumerate(("Ana Schmidt", "Ana Schmidt", "Bo Larsen"))
+    ]
+    await fill(runtime, *mail)
+    for question in ("schmitd", "schm*", "*midt"):
+        page = await runtime.search.pipeline.search(SearchRequest(text=question, fold=False))
+        assert {each.record.source_id for each in page.results} == {"m0", "m1"}, question
+    changed = Batch(drafts=(replace(mail[0], metadata={}),), deletions=("m1",))
+    await runtime.ingest.writer.take(THERE, changed)
+    page = await runtime.search.pipeline.search(SearchRequest(text="schmitd", mode="keyword"))
+    assert not page.results
+    assert not any("schmidt" in said for said in page.report.notices)

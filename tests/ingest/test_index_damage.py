@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import chosen_store
 import drafts
 from mem_search.contracts import Vectors
 from mem_search.features.stats.http import _index as index_status
@@ -23,6 +24,8 @@ from mem_search.storage.chroma.wire import SocketWire
 from mem_search.wiring import Runtime, open_runtime
 from patience import PATIENCE, becomes
 from runtimes import THERE, small
+
+pytestmark = chosen_store.in_a_file("a server searches its vectors itself, and no Chroma starts")
 
 RECORDS = 500
 """So many that the index answers, with half of them, too; fewer are compared exactly."""

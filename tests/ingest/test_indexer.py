@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import chosen_store
 import drafts
 from mem_search.contracts import Vectors
 from mem_search.embedders.hashing import HashingEmbedder
@@ -299,6 +300,7 @@ async def test_a_failure_is_reported_and_the_work_continues_afterwards(
         await running
 
 
+@chosen_store.in_a_file("a server searches its vectors itself, and no Chroma starts")
 async def test_another_model_reads_everything_anew_into_its_own_space(tmp_path: Path) -> None:
     """With a real Chroma: audit, rebuild, two models in turn."""
     settings = small(tmp_path / "home", chroma_url="")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import rows_on_the_server
 from drafts import draft, prepared
 from mem_search.features.archives.sql import ArchiveStore
 from mem_search.features.saved_searches.model import StoredPlan
@@ -18,6 +19,7 @@ from mem_search.model import Batch, LedgerEntry, Link, Location, SearchRequest
 from mem_search.model.jobs import ENDED, JobState
 from mem_search.model.requests import Scope
 from mem_search.model.statistics import LoggedSearch
+from mem_search.storage.opening import open_store
 from mem_search.storage.sql.redacting import TEXTS
 from mem_search.storage.sqlite.store import SqliteStore
 from mem_search.text import shared_phrases, stems, words
@@ -49,7 +51,7 @@ async def fill_as_before(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Write what a version without redaction would have written."""
     home.mkdir()  # noqa: ASYNC240  a folder of a test
     (home / "redaction.key").write_text(KEY.hex())
-    store = await SqliteStore.open(home / "mem-search.db")
+    store = (await open_store(small(home))).store
     with monkeypatch.context() as patched:
         patched.setattr(prepare, "redacted", lambda draft: draft)
         batch = prepared(*RECORDS, cursor={"at": SECRET})
@@ -74,12 +76,11 @@ async def redacted_again(runtime: Runtime) -> JobState:
             await asyncio.sleep(0.02)
 
 
-def holding(home: Path) -> list[str]:
-    return [
-        file.name
-        for file in home.rglob("*")
-        if file.is_file() and SECRET.encode() in file.read_bytes()
-    ]
+def holds_secret(home: Path) -> bool:
+    """Whether a file of the home, or a row of it on a server, has the secret."""
+    files = (file.read_bytes() for file in home.rglob("*") if file.is_file())
+    rows = ("".join(rows) for _, rows in rows_on_the_server(home))
+    return any(SECRET.encode() in file for file in files) or any(SECRET in row for row in rows)
 
 
 async def test_a_store_of_an_older_version_is_redacted_again_once(
@@ -87,11 +88,11 @@ async def test_a_store_of_an_older_version_is_redacted_again_once(
 ) -> None:
     home = tmp_path / "home"
     await fill_as_before(home, monkeypatch)
-    assert holding(home) == ["mem-search.db"]
+    assert holds_secret(home)
     async with open_runtime(small(home)) as runtime:
         job = await redacted_again(runtime)
         assert (job.state, job.result["changed"], job.result["left"]) == ("done", 7, 0), job
-        assert holding(home) == []
+        assert not holds_secret(home)
         held = await runtime.store.records.fetch(range(1, len(RECORDS) + 1))
         assert set(held) == {1, 2, 3, 4, 5, 6, 7, 9}  # 8 is 9 under its old name
         assert held[2].text == "the key [redacted:github-token] opens the harbour"
@@ -103,7 +104,7 @@ async def test_a_store_of_an_older_version_is_redacted_again_once(
         again = await runtime.ingest.writer.take(HERE, Batch(drafts=RECORDS[1:7]))
         assert (again.new, again.changed) == (0, 0), again
         assert await runtime.store.redacting.rules() == rules()
-    assert holding(home) == []
+    assert not holds_secret(home)
     async with open_runtime(small(home)) as runtime:
         assert len([j for j in await runtime.ingest.jobs.newest(9) if j.name == "redact"]) == 1
 
@@ -118,7 +119,7 @@ async def test_documents_of_an_older_version_get_their_facts_once(
         metadata={"path": "bill.pdf"},
     )  # fmt: skip
     other = draft("letter", "Nothing is stated here", kind="file", title="a letter")
-    store = await SqliteStore.open(home / "mem-search.db")
+    store = (await open_store(small(home))).store
     with monkeypatch.context() as patched:
         patched.setattr(prepare, "with_facts", lambda metadata, *_, **__: metadata)
         batch = prepared(bill, other)
@@ -146,7 +147,7 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
         draft("quoted", f"{quoted} All of them.", kind="website", url="https://b.org/roofs"),
         draft("said", "Something else", kind="website", url="https://a.org/said"),
     )
-    store = await SqliteStore.open(home / "mem-search.db")
+    store = (await open_store(small(home))).store
     with monkeypatch.context() as patched:
         patched.setattr(prepare, "edges_of", lambda *_, **__: ())
         patched.setattr(shared_phrases, "sampled_phrases", lambda _: ())
@@ -164,8 +165,8 @@ async def test_reports_of_an_older_version_get_their_citations_and_keep_their_ve
             ("https://b.org/roofs", "website:2", True),
         }
         assert (await runtime.store.statistics.totals()).passages == passages
-    with closing(sqlite3.connect(home / "mem-search.db")) as connection:
-        assert connection.execute("select min(id), max(id) from passages").fetchone() == (1, 3)
+        kept = "select min(id), max(id) from passages"
+        assert await runtime.store.database.read(lambda c: c.one(kept)) == (1, 3)
 
 
 async def test_words_of_an_older_version_are_put_into_the_index_in_the_forms_of_today(
@@ -179,7 +180,7 @@ async def test_words_of_an_older_version_are_put_into_the_index_in_the_forms_of_
         draft("plain", "the harbour is open"),
         draft("German", "Die Häfen sind auch im Winter für alle Schiffe offen"),
     )
-    store = await SqliteStore.open(home / "mem-search.db")
+    store = (await open_store(small(home))).store
     with monkeypatch.context() as patched:
         patched.setattr(words, "extra_terms", lambda _: "")
         patched.setattr(stems, "language_of", lambda _: "")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import drafts
+from chosen_store import in_a_file
 from mem_search.contracts import Vectors
 from mem_search.embedders.hashing import HashingEmbedder
 from mem_search.errors import IndexUnavailable, InputError, ModelUnavailable
@@ -185,6 +186,7 @@ async def test_an_import_does_not_wait_for_it(tmp_path: Path) -> None:
         assert await runtime.store.indexing.count_without_vector(runtime.active_index.space) == 0
 
 
+@in_a_file("a server searches its vectors itself, and no Chroma starts")
 async def test_chroma_has_one_collection_afterwards_and_every_vector(tmp_path: Path) -> None:
     settings = small(tmp_path / "home", chroma_url="")
     async with open_runtime(settings) as runtime:

@@ -10,6 +10,7 @@ import pytest
 import pytest_asyncio
 
 import drafts
+from chosen_store import in_a_file
 from mem_search.contracts import Question
 from mem_search.errors import IndexUnavailable
 from mem_search.model import Filters, SearchRequest
@@ -81,7 +82,7 @@ async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
     (passage,) = await full.store.database.read(
         lambda c: c.execute("select id from passages where kind = 'note'").fetchone()
     )
-    wait = "insert into outbox values(?, 'index')"
+    wait = "insert into outbox(passage_id, step) values(%s, 'index')"
     await full.index.delete([2 * passage, 2 * passage + 1])
     await full.store.database.write(lambda c: c.execute(wait, (passage,)))
     full.search.store.changed()
@@ -92,11 +93,13 @@ async def test_an_index_that_is_filling_hides_nothing(full: Runtime) -> None:
     full.search.store.changed()
 
 
+@in_a_file("an index of rows on a server lacks none of them")
 async def test_an_index_that_lacks_too_much_is_left_for_the_scan(
     full: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vector_leg, "MAX_UNINDEXED", 0)
-    await full.store.database.write(lambda c: c.execute("insert into outbox values(900, 'index')"))
+    wait = "insert into outbox(passage_id, step) values(900, 'index')"
+    await full.store.database.write(lambda c: c.execute(wait))
     full.search.store.changed()
     monkeypatch.setattr(vector_leg, "MAX_CHEAP_SCAN", 10)
     for filters in (Filters(), Filters(project="p")):

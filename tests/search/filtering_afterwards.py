@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 
+from chosen_store import filters
 from mem_search.contracts import FeedbackScorer, Question, Retriever
 from mem_search.model import Demand, Filters
 from mem_search.model.rankings import Matches, Numbers, Ranking, Scores, Values
 from mem_search.storage.sql import records
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.sqlite.database import Database
-from mem_search.storage.sqlite.filters import FILTERS as SQL
 
 
 class Restricted:
@@ -71,6 +71,8 @@ def _undemanding(question: Question) -> Question:
 async def passing(database: Database, demand: Demand | None) -> set[int]:
     return set(
         await database.read(
-            lambda c: records.browse(c, SQL.where(c, Filters(demand=demand)), "date_asc", 10_000, 0)
+            lambda c: records.browse(
+                c, filters().where(c, Filters(demand=demand)), "date_asc", 10_000, 0
+            )
         )
     )

@@ -179,6 +179,16 @@ async def test_a_value_that_no_record_has_is_named(
     assert bool(notices) == any("no record" in each for each in found)
 
 
+@pytest.mark.parametrize("names", [("Web", "web"), ("Äpfel", "äpfel")])
+async def test_projects_that_differ_in_case_only_are_no_choice(
+    runtime: Runtime, names: tuple[str, str]
+) -> None:
+    await fill(runtime, *(draft(name, "the lamp", project=name) for name in names))
+    page = await runtime.search.service.search(SearchRequest(f"lamp project:{names[1]}"), "test")
+    assert page.total == 2
+    assert not page.report.notices
+
+
 async def test_a_folder_without_its_slash_is_told(runtime: Runtime) -> None:
     metadata = {"path": "/home/me/Vault/Daily/lamp.md"}
     await fill(runtime, Draft("file", "test", "daily", "The lamp.", metadata=metadata))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from filtering_afterwards import Restricted
 
+import chosen_store
 from drafts import draft
 from mem_search.model import (
     DateRange,
@@ -25,7 +26,6 @@ from mem_search.model import (
 from mem_search.records.registry import installed_kinds
 from mem_search.search.pipeline import SearchPipeline
 from mem_search.storage.sql import records
-from mem_search.storage.sqlite.filters import FILTERS as SQL
 from mem_search.text.query.parse import read
 from mem_search.wiring import Runtime, open_runtime
 from runtimes import fill, small
@@ -75,7 +75,7 @@ async def passing(runtime: Runtime, query: SearchRequest) -> tuple[set[str], str
     reading = read(query.text, now=NOW, kinds=installed_kinds())
     filters = replace(query.filters, demand=reading.demand)
     numbers = await runtime.store.database.read(
-        lambda c: records.browse(c, SQL.where(c, filters), "date_asc", 999, 0)
+        lambda c: records.browse(c, chosen_store.filters().where(c, filters), "date_asc", 999, 0)
     )
     stored = await runtime.store.database.read(records.fetch, numbers)
     return {record.source_id for record in stored.values()}, reading.text

@@ -156,6 +156,24 @@ class TestServersThatCannotHoldAStore:
         assert (away.state, "start the server" in away.fix) == ("missing", True)
         assert "s3cret" not in away.detail
 
+    def test_doctor_tells_what_the_first_start_could_not_make(
+        self, database: str, tmp_path: Path
+    ) -> None:
+        settings = Settings(home=tmp_path, store=server().address(database))
+        server().query("drop extension vector", database)
+        found = local_checks.database(settings)
+        assert (found.state, "CREATE EXTENSION vector" in found.fix) == ("missing", True)
+        server().query("create extension vector", database)
+        server().query(f"alter database {database} owner to postgres")
+        found = local_checks.database(settings)
+        assert (found.state, "grant it CREATE" in found.fix) == ("missing", True)
+        server().query(f"grant create on database {database} to {ROLE}")
+        assert "no store yet" in local_checks.database(settings).detail
+        assert server().query(f"select to_regnamespace('{SCHEMA}')", database) == ""
+        assert (
+            local_checks.chroma(settings).detail == "none: PostgreSQL searches its vectors itself"
+        )
+
     async def test_a_copy_is_refused_with_what_to_use(self, store: PostgresStore) -> None:
         with pytest.raises(Conflict, match="pg_dump"):
             await store.copy(Path("copy.db"), vectors=True)

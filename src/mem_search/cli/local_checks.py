@@ -149,6 +149,8 @@ def chroma(settings: Settings) -> Finding:
     if settings.chroma_url == "off":
         detail = "off: every search compares all vectors, exact and slower on large stores"
         return Finding("chroma", "ok", detail)
+    if settings.store and not settings.chroma_url:
+        return Finding("chroma", "ok", "none: PostgreSQL searches its vectors itself")
     if find_spec("chromadb") is None:
         fix = install_command("mem-search", "--force-reinstall")
         return Finding("chroma", "missing", "the package chromadb is not installed", fix)

@@ -51,9 +51,16 @@ def restore(
     What the stores here have forgotten is not restored, unless ``even_forgotten``: then ``confirm``
     gets the number of these records, and raises where they must not return.
     ``progress`` gets what is being done, the bytes done and the bytes in all.
-    Raises InputError for what is no whole backup, Conflict while a worker runs or where there
-    are stores and not ``replace``, StorageError when it cannot be written or is damaged inside.
+    Raises InputError for what is no whole backup, Conflict while a worker runs, where there
+    are stores and not ``replace``, and where the store is on a server; StorageError when it cannot
+    be written or is damaged inside.
     """
+    if settings.store:
+        raise Conflict(
+            "the store is in PostgreSQL, and a backup is of files; restore it with an empty"
+            " MEM_SEARCH_STORE, then run: mem-search migrate store --to postgresql://…",
+            field="store",
+        )
     manifest = archive.read(file, partial(progress, "checked"))
     home = settings.home
     try:

@@ -262,11 +262,12 @@ def several_projects(snapshot: SearchSnapshot, filters: Filters) -> tuple[str, .
     hints = []
     for value in dict.fromkeys(_projects_asked(filters)):
         same = [name for name in names if folder_name(name).lower() == value.lower()]
-        if len(same) > 1:
-            one = next(name for name in same if name.lower() != value.lower())
+        # Of names that differ in case only, none says more than the other.
+        longer = next((name for name in same if name.lower() != value.lower()), "")
+        if len(same) > 1 and longer:
             hints.append(
                 f"{value} is the folder of {len(same)} projects: {', '.join(same)};"
-                f' for one: project:"{one}"'
+                f' for one: project:"{longer}"'
             )
     return tuple(hints)
 

@@ -15,6 +15,7 @@ from mem_search.cli.output import note
 from mem_search.cli.records import ref_of
 from mem_search.errors import InputError
 from mem_search.platform import expanded, spelled
+from mem_search.settings import Settings
 from mem_search.text.counted import counted
 
 _FIRST_PAUSE, _MAX_PAUSE = 0.05, 0.5
@@ -29,6 +30,8 @@ _STEPS = {
     "vectors": "vector index",
     "index": "files of the vector index",
 }
+_DONE = "the database, its log and the vector index are written anew without it"
+_DONE_ON_SERVER = "its rows and vectors are deleted; the log and the backups of the server stay"
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Return when nobody finds them any more.")]
 
@@ -132,7 +135,7 @@ def receipt_lines(receipt: Mapping[str, Any]) -> Iterator[str]:
         why = f" ({receipt['waiting']})" if receipt["waiting"] else ""
         yield f"  pending: {pending}{why}; see: mem-search forget --status"
         return
-    yield "  done: the database, its log and the vector index are written anew without it"
+    yield f"  done: {_DONE_ON_SERVER if Settings.read().store else _DONE}"
     yield from copies_lines(receipt["copies"], purge=receipt["purge"])
     yield "  the memory of the worker may hold it until you run: mem-search worker restart"
 

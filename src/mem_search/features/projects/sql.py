@@ -108,7 +108,9 @@ def _project_number(connection: Connection, name: str) -> int:
     numbers = [number for number, called in rows if folded_name(called) == same]
     if not numbers and len(meant) > 1:
         raise InputError(f"{name!r} are several projects: {', '.join(meant[1:])}; name one")
-    only_named = connection.column("select distinct project from records where project_id is null")
+    only_named = connection.column(
+        "select distinct project from records where project_id is null order by project"
+    )
     called_so = [each for each in only_named if folded_name(each) == same]
     if not numbers:
         if not called_so:

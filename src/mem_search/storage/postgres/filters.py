@@ -53,7 +53,7 @@ class PostgresFilters(FilterSql):
 
     def in_metadata(self, name: str, held: Sql) -> Sql:
         condition, values = held
-        path = name.split(".")
+        path = name.replace("\0", "").split(".")  # no stored name has one
         # A value that is no list is read as a list of one.
         return (
             "r.data ? %s and exists (select 1 from jsonb_array_elements("

@@ -93,18 +93,7 @@ def migrate(connection: Connection, place: str) -> tuple[str, Roles]:
     with connection.transaction():
         connection.execute("select pg_advisory_xact_lock(%s)", (_LOCK,))
         if missing(connection, place) is None:
-            try:
-                connection.execute("create extension if not exists vector")
-            except psycopg.errors.InsufficientPrivilege as error:
-                raise StorageError(
-                    f"PostgreSQL at {place}: only a superuser may add pgvector; let one run"
-                    f" CREATE EXTENSION vector in the database {connection.info.dbname}, once"
-                ) from error
-            connection.execute(f"create schema {SCHEMA}")
-            connection.execute(
-                f"create table {SCHEMA}.migrations(name text primary key,"
-                " applied_at timestamptz not null default now())"
-            )
+            begin(connection, place)
         (types_in,) = connection.one(
             "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'",
         )
@@ -112,6 +101,22 @@ def migrate(connection: Connection, place: str) -> tuple[str, Roles]:
         connection.execute("set local mem_search.owner = ''")  # columns have it as their default
         STORE.complete(connection, f"PostgreSQL at {place}")
         return str(types_in), roles.create(connection, SCHEMA, str(types_in))
+
+
+def begin(connection: Connection, place: str) -> None:
+    """Make the schema with nothing in it. Raises StorageError where pgvector may not be added."""
+    try:
+        connection.execute("create extension if not exists vector")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StorageError(
+            f"PostgreSQL at {place}: only a superuser may add pgvector; let one run"
+            f" CREATE EXTENSION vector in the database {connection.info.dbname}, once"
+        ) from error
+    connection.execute(f"create schema {SCHEMA}")
+    connection.execute(
+        f"create table {SCHEMA}.migrations(name text primary key,"
+        " applied_at timestamptz not null default now())"
+    )
 
 
 def missing(connection: Connection, place: str) -> list[str] | None:

@@ -62,7 +62,7 @@ class RecordWriter(Writer):
     def _index(self, items: Sequence[PreparedDraft], texts: Sequence[Text]) -> None:
         for item in items:
             draft = item.draft
-            self._words.update(words.of_record(draft.source, draft.title, draft.text))
+            self._words.update(words.of_record(draft.source, draft.title, draft.text, item.people))
         postings.write(
             self._connection,
             [

@@ -14,7 +14,7 @@ from mem_search.model.statistics import Examined
 from mem_search.patterns import pattern
 from mem_search.storage.postgres import roles
 from mem_search.storage.postgres.connection import Connection, first_line, place_of
-from mem_search.storage.postgres.migrations import SCHEMA, check_server, missing
+from mem_search.storage.postgres.migrations import SCHEMA, begin, check_server, missing
 
 _STEPS: Final[Mapping[str, str]] = {
     "53100": "the server's disk is full; free some space; no transaction was stored in part",
@@ -22,7 +22,7 @@ _STEPS: Final[Mapping[str, str]] = {
     "53300": "the server has no free connection; raise max_connections or stop other clients",
     "25006": "the server only reads, as a replica does; connect to the primary",
     "42501": "the role lacks a right; grant it CREATE on the database, or ask the administrator",
-    "28P01": "the password is wrong; correct MEM_SEARCH_STORE, or use a passfile",
+    "28P01": "write the right password into a passfile (~/.pgpass), or into MEM_SEARCH_STORE",
     "28000": "the server does not accept this role; correct MEM_SEARCH_STORE or pg_hba.conf",
     "3D000": "there is no such database; create it, or correct MEM_SEARCH_STORE",
     "57014": "the statement took too long for the server's statement_timeout; raise it",
@@ -89,6 +89,8 @@ def _described(address: str) -> str:
             (SCHEMA,),
         )
         if missing(connection, place) is None:
+            with connection.transaction(force_rollback=True):  # whether the first start may
+                begin(connection, place)
             return f"PostgreSQL {server} at {place}: no store yet (created at the first start)"
         (types_in,) = connection.one(
             "select extnamespace::regnamespace::text from pg_extension where extname = 'vector'"

@@ -117,8 +117,9 @@ def _latin(words: tuple[str, ...], prefix: bool, column: int | None) -> Tree:
 
 
 def _terms(words: Sequence[str]) -> tuple[str, ...]:
-    known = terms_of(piece for word in words for piece in PIECE.findall(indexed(word)))
-    return tuple(term for word in words for piece in PIECE.findall(word) for term in known[piece])
+    pieces = [piece for word in words for piece in PIECE.findall(indexed(word))]
+    known = terms_of(pieces)
+    return tuple(term for piece in pieces for term in known[piece])
 
 
 def phrases_of(tree: Tree) -> Iterator[Phrase]:
@@ -219,15 +220,17 @@ _TITLE: Final = 100
 """Characters of a title that the index has."""
 
 
-def of_record(source: str, title: str, body: str) -> set[str]:
-    """The words that a record has in its title and text."""
-    return set() if source == SAMPLE else words_of(f"{title} {body}")
+def of_record(source: str, title: str, body: str, people: str) -> set[str]:
+    """The words that a record has in its title, its text and its names of people and files."""
+    return set() if source == SAMPLE else words_of(f"{title} {body} {people}")
 
 
 def of_stored(connection: Connection, numbers: Collection[int]) -> Counter[str]:
     """How many of these records have each word."""
     rows = connection.execute(
-        "select source, title, body from records where id = any(%s)", (list(numbers),)
+        "select r.source, r.title, r.body, coalesce(p.people, '') from records r"
+        " left join passages p on p.record_id = r.id and p.ordinal = 0 where r.id = any(%s)",
+        (list(numbers),),
     )
     return Counter(word for row in rows for word in of_record(*row))
 

@@ -71,7 +71,8 @@ class StoredForgetting(Repository, ABC):
         """The numbers of records that pass ``filters``, the newest first."""
         condition, values = self.where(connection, filters)
         return connection.column(
-            f"select r.id from records r where {condition} order by r.created_at desc limit %s",
+            f"select r.id from records r where {condition}"
+            " order by r.created_at desc, r.id desc limit %s",
             (*values, limit),
         )
 
@@ -132,7 +133,7 @@ class StoredForgetting(Repository, ABC):
         placed = projects.numbers_of(connection, numbers)
         self.quotes(connection).note_traces(numbers)
         removed = Counter(records=writer.remove(numbers, forget=True))
-        removed.update(derived)  # after the records, as the receipt tells them
+        removed.update(derived)
         removed["notifications"] = connection.execute(
             "delete from notifications where count > 0 and not exists (select 1"
             " from notification_matches m where m.notification_id = notifications.id)"
@@ -264,12 +265,18 @@ class StoredForgetting(Repository, ABC):
         return self.writer.tombstones(connection).page(after, size)
 
 
+_TOLD_FIRST: Final = ("records", "passages", "vectors", "links")
+
+
 def _receipt(row: Sequence[Any]) -> Receipt:
     name, purge, removed, pending, waiting, begun, done, copies = row
     left = set(from_json(pending))
     steps = tuple(step for step in FORGET_STEPS if step in left)
     seen = Copies.of(from_json(copies) or {})
-    return Receipt(name, bool(purge), from_json(removed), steps, waiting, begun, done, seen)
+    counts = from_json(removed)  # whose order PostgreSQL does not keep
+    told = {place: counts.pop(place) for place in _TOLD_FIRST if place in counts}
+    told |= sorted(counts.items())
+    return Receipt(name, bool(purge), told, steps, waiting, begun, done, seen)
 
 
 def _count(connection: Connection, removed: Mapping[str, int], receipt: str = "") -> None:

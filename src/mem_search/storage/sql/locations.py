@@ -133,7 +133,7 @@ class Locations(Repository):
             f"{_LEDGER} where rtrim(location, '/') || '/' || item = any(%(paths)s::text[])"
             " or (location = any(%(paths)s::text[])"
             " and substr(location, greatest(1, length(location) - length(item))) = '/' || item)"
-            " order by at desc",
+            " order by at desc, item",
             {"paths": list(paths)},
         )
         return [LedgerRow(*row) for row in rows]

@@ -292,7 +292,10 @@ class SqliteSnapshot(SearchSnapshot):
         (last,) = self._connection.execute("select coalesce(max(id), 0) from passages").fetchone()
         owners = self._caches.passages.up_to(self._connection, last).records
         known = np.where(owners < len(columns.kinds), owners, 0)
-        return np.flatnonzero(mask_of(self._connection, columns, filters)[known])
+        within = mask_of(self._connection, columns, filters)[known]
+        gone = self._caches.passages.gone(self._connection)
+        within[gone[gone < len(within)]] = False
+        return np.flatnonzero(within)
 
     def unindexed_passages(self, limit: int) -> Numbers:
         return np.array(waiting(self._connection, "index", limit), dtype=np.int64)
