@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mem_search.model.rankings import Scores
-from mem_search.storage.sqlite.passage_map import PassageMap, empty
+from mem_search.storage.sqlite.passage_map import PassageMap, PassageMapCache, empty
 
 ROWS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 3), st.integers(0, 4)), max_size=40)
 """(record, kind, score) of passages 1, 2, …; record 0 is nobody."""
@@ -47,7 +51,7 @@ def test_a_record_has_the_score_of_its_best_passage(
         of_kind = [record for record in order if rows[expected[record][0] - 1][1] == kind]
         wanted.update(of_kind[: depth // 10])
     found = best.candidates(depth)
-    assert [candidate.record for candidate in found] == [r for r in order if r in wanted]
+    assert found.records.tolist() == [r for r in order if r in wanted]
 
 
 def test_a_passage_beyond_the_map_does_not_exist() -> None:
@@ -58,3 +62,22 @@ def test_a_passage_beyond_the_map_does_not_exist() -> None:
     assert found.best(np.array([9.0, 1.0, 2.0])).passages.tolist() == [1, 2]
     assert empty(0).of(np.array([7])).records.tolist() == [0]
     assert not len(empty(0).of(np.array([], np.int64)).best(np.array([])).records)
+
+
+def test_a_passage_that_an_older_snapshot_lacks_is_not_gone(tmp_path: Path) -> None:
+    file = tmp_path / "store.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as newer:
+        newer.execute("pragma journal_mode = wal")
+        newer.execute("create table passages(id integer primary key, record_id)")
+        newer.execute("create table record_changes(revision, record_id)")
+        newer.execute("insert into passages values(1, 7), (2, 8)")
+        newer.execute("insert into record_changes values(1, 7)")
+        with closing(sqlite3.connect(file, isolation_level=None)) as older:
+            older.execute("begin")
+            older.execute("select 1 from passages").fetchall()
+            newer.execute("delete from passages where id = 1")
+            newer.execute("insert into passages values(3, 7)")
+            newer.execute("insert into record_changes values(2, 7)")
+            cache = PassageMapCache(owners([(7, 0, 0), (8, 0, 0), (7, 0, 0)]))
+            cache.gone(older)
+            assert cache.gone(newer).tolist() == [1]

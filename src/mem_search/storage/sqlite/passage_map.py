@@ -91,19 +91,24 @@ class PassageMapCache:
             since, gone = self._gone
             if since < revision:
                 candidates = np.flatnonzero(self.known.records)
-                if since < 0 or oldest <= since + 1:  # else later changes were pruned
+                among, values = (
+                    "",
+                    list[str](),
+                )  # at first all, which is quicker than to look up all
+                if since >= 0 and oldest <= since + 1:  # else later changes were pruned
                     (changed,) = connection.execute(
                         "select json_group_array(distinct record_id) from record_changes"
                         " where revision > ?",
                         (since,),
                     ).fetchone()
                     candidates = np.flatnonzero(np.isin(self.known.records, json.loads(changed)))
+                    among = " where id in (select value from json_each(?))"
+                    values.append(json.dumps(candidates.tolist()))
                 (there,) = connection.execute(
-                    "select json_group_array(id) from passages"
-                    " where id in (select value from json_each(?))",
-                    (json.dumps(candidates.tolist()),),
+                    f"select json_group_array(id) from passages{among}", values
                 ).fetchone()
-                gone = np.union1d(gone, np.setdiff1d(candidates, json.loads(there)))
+                # One that came after an older snapshot is there in this one.
+                gone = np.setdiff1d(np.union1d(gone, candidates), json.loads(there))
                 self._gone = revision, gone.astype(np.int64)
             return self._gone[1]
 
