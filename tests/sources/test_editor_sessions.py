@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,20 @@ def test_a_history_of_aider_is_read_without_the_blanks_at_the_ends_of_its_lines(
     drafts, _ = read("aider", history.parent)
     assert prompts(drafts)[0] == f"{ASKED}\n# at once"
     assert any(draft.metadata.get("files_modified") for draft in drafts)
+
+
+@pytest.mark.parametrize("upload", ["", "c1.json"])
+def test_a_session_of_continue_that_no_list_has_is_read_as_a_whole(
+    tmp_path: Path, upload: str
+) -> None:
+    root = editor_sessions.continue_dev(tmp_path)
+    listed = {draft.source_id for draft in read("continue", root)[0]}
+    (root / "sessions.json").unlink()
+    os.utime(root / "c1.json", (MS / 1000, MS / 1000))
+    location = Location("continue", str(root / "c1.json"), upload=upload)
+    drafts = [draft for batch in by_name("continue").read(location, {}) for draft in batch.drafts]
+    assert {draft.source_id for draft in drafts} == listed
+    assert {draft.created_at for draft in drafts} == {None if upload else MS}
 
 
 def test_the_input_history_of_aider_says_when_each_prompt_was_written(tmp_path: Path) -> None:

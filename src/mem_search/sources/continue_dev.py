@@ -2,7 +2,7 @@
 
 A session is a JSON document ``sessions/ID.json`` below ``~/.continue``, of its command line and of
 its editor extensions. Its messages have no times; ``sessions.json`` beside them says when each
-session began.
+session began. One that it does not have is of the time of its file.
 """
 
 from __future__ import annotations
@@ -99,12 +99,15 @@ class Continue(SessionDocuments):
 
 
 def _began(file: WholeFile, session: str) -> int | None:
-    known = items(beside(file.path.with_name(_LIST))) if not file.is_upload else []
-    for each in map(fields, known):
+    if file.is_upload:
+        return None
+    for each in map(fields, items(beside(file.path.with_name(_LIST)))):
         if each.get("sessionId") == session:
             date = clean_text(each.get("dateCreated"))
-            return moment(seconds(int(date)) if date.isdecimal() and len(date) < 15 else date)
-    return None
+            at = moment(seconds(int(date)) if date.isdecimal() and len(date) < 15 else date)
+            if at is not None:
+                return at
+    return round(file.path.stat().st_mtime * 1000)
 
 
 def _events(each: Mapping[str, Any], message: Mapping[str, Any]) -> Iterator[Event]:

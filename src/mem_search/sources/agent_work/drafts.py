@@ -154,7 +154,8 @@ class DraftBuilder:
     def _summary(self) -> Iterator[Draft]:
         session = self._session
         metadata = session.metadata(self._steps.get(MAIN))
-        if metadata and session.started is not None:
+        # Titles of other sessions, with which a file can begin, are no session.
+        if metadata and (session.started is not None or session.prompts):
             draft = self._draft(
                 "session_summary",
                 "summary",
