@@ -133,14 +133,25 @@ def environment() -> dict[str, str]:
 _starting = threading.Lock()
 
 
+_shared = [environment()]
+
+
+def share(environ: Mapping[str, str]) -> None:
+    """Let commands with its import path be forked, too, from one process that has it."""
+    _shared.append(dict(environ))
+
+
 @cache
-def _only_server() -> Server:
-    return Server(environment())
+def _only_server(number: int) -> Server:
+    return Server(_shared[number])
 
 
-def _server() -> Server:
+def _server(environ: Mapping[str, str] | None = None) -> Server | None:
+    """The one whose interpreter was started as for ``environ``; None where none is."""
+    wanted = _at_start(_shared[0] if environ is None else environ)
+    number = next((n for n, each in enumerate(_shared) if _at_start(each) == wanted), None)
     with _starting:
-        return _only_server()
+        return None if number is None else _only_server(number)
 
 
 def start(
@@ -153,14 +164,16 @@ def start(
     with Path(os.devnull).open("r+b") as nothing:
         out = nothing.fileno() if stdout == subprocess.DEVNULL else stdout
         files = (nothing.fileno(), out, nothing.fileno())
-        return _server().start(argv, environ or os.environ, directory, *files)
+        server = _server()
+        assert server
+        return server.start(argv, environ or os.environ, directory, *files)
 
 
 def run(
     argv: Sequence[str], environ: Mapping[str, str], directory: Path, given: str = ""
 ) -> subprocess.CompletedProcess[str]:
     """As ``subprocess.run``, which runs it where only a new interpreter can have ``environ``."""
-    if _at_start(environ) != _at_start(environment()):
+    if not (server := _server(environ)):
         command = [sys.executable, *([] if argv[0] == "-c" else ["-m", "mem_search"]), *argv]
         return subprocess.run(
             command, input=given, env=environ, cwd=directory, capture_output=True, text=True,
@@ -170,7 +183,7 @@ def run(
     feeder = threading.Thread(target=_feed, args=(writing, given.encode()), daemon=True)
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         handles = (reading, out.fileno(), err.fileno())
-        process = _server().start(argv, environ, directory, *handles)
+        process = server.start(argv, environ, directory, *handles)
         os.close(reading)
         feeder.start()
         try:

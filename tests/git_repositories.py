@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import socket
 import subprocess
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 
 class Repository:
     """A real repository whose clock moves one minute per commit."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, commits: int = 0) -> None:
+        """``commits`` of 2 are "one", of a.txt and src/b.txt, and "two", of a.txt again."""
         self.path = path
-        self.minute = 0
-        path.mkdir(parents=True)
-        self.run("init", "-b", "main")
+        self.minute = commits
+        shutil.copytree(_template(commits), path, symlinks=True)
 
     def run(self, *arguments: str) -> str:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")} | {
@@ -50,6 +53,26 @@ class Repository:
         self.run("add", "--all")
         self.run("commit", "--allow-empty", "--allow-empty-message", "-m", message)
         return self.run("rev-parse", "HEAD")
+
+
+@cache
+def _template(commits: int) -> Path:
+    """A repository to copy, which takes no process, where git takes three for each commit."""
+    path = Path(tempfile.mkdtemp()) / "engine"
+    atexit.register(shutil.rmtree, path.parent)
+    if commits:
+        made = Repository(path)
+        for message, files in (("one", ("a.txt", "src/b.txt")), ("two", ("a.txt",)))[:commits]:
+            made.commit(message, *files)
+        return path
+    subprocess.run(
+        ["git", "init", "--quiet", "-b", "main", str(path)],
+        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull},
+        check=True,
+    )
+    for sample in (path / ".git" / "hooks").iterdir():
+        sample.unlink()
+    return path
 
 
 def _link(place: Path, target: str) -> None:

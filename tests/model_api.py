@@ -7,11 +7,11 @@ Gemini's ``generateContent``.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from local_server import Handler, Server, running
 
 Step = tuple[str, dict[str, Any] | str]
 """The end of a tool's name, and its arguments; a text for a tool of OpenAI that takes a text."""
@@ -20,7 +20,7 @@ Reply = tuple[list[tuple[str, dict[str, Any]]], dict[str, Any]]
 """The events of a streamed answer with their names, and the same answer in one piece."""
 
 
-class ModelApi(ThreadingHTTPServer):
+class ModelApi(Server):
     """After each prompt the tools of ``steps`` are called, then the answer is ``last``.
 
     ``thinks`` is called before each answer to an agent that has tools, with the number of results
@@ -30,27 +30,17 @@ class ModelApi(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, steps: Sequence[Step], last: str) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(_Answering)
         self.steps, self.last = steps, last
         self.thinks: Callable[[int], object] = lambda _: None
         self.requests: list[dict[str, Any]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
 
 
 @contextmanager
 def model_api(steps: Sequence[Step], last: str) -> Iterator[ModelApi]:
     """A running one."""
-    with ModelApi(steps, last) as api:
-        thread = threading.Thread(target=api.serve_forever)
-        thread.start()
-        try:
-            yield api
-        finally:
-            api.shutdown()
-            thread.join()
+    with running(api := ModelApi(steps, last)):
+        yield api
 
 
 def results_in(request: dict[str, Any]) -> list[dict[str, Any]]:
@@ -79,12 +69,9 @@ def tools_in(request: dict[str, Any]) -> list[str]:
     return names
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Answering(Handler):
     server: ModelApi
     protocol_version = "HTTP/1.1"
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
 
     def do_GET(self) -> None:
         model = {"id": "stub", "object": "model", "name": "stub"}
@@ -125,11 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._say(json.dumps(whole).encode())
 
     def _say(self, body: bytes, content_type: str = "application/json") -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", content_type)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(body, Content_Type=content_type)
 
 
 Called = tuple[str, str, dict[str, Any] | str] | None

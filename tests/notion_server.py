@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+import local_server
 
 TOKEN = "ntn_stand_in"
 EDITED = "2025-03-01T10:00:00.000Z"
@@ -91,14 +91,14 @@ def serving() -> Iterator[Workspace]:
     """A workspace until the block ends."""
     workspace = Workspace()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(local_server.Handler):
         def do_GET(self) -> None:
             asked = parse_qs(urlsplit(self.path).query)
             self._answer({name: values[0] for name, values in asked.items()})
 
         def do_POST(self) -> None:
             assert self.headers["Content-Type"] == "application/json"
-            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self._answer(json.loads(self.given()))
 
         def _answer(self, given: dict[str, Any]) -> None:
             path = urlsplit(self.path).path
@@ -113,23 +113,10 @@ def serving() -> Iterator[Workspace]:
                 reply = {"object": "error", "status": status, "code": "rate_limited"}
             else:
                 status, reply = workspace.answer(self.command, path, given)
-            content = json.dumps(reply).encode()
-            self.send_response(status)
-            if retry:
-                self.send_header("Retry-After", retry)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            later = {"Retry-After": retry} if retry else {}
+            self.reply(json.dumps(reply).encode(), status, **later)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    workspace.authority = f"127.0.0.1:{server.server_port}"
-    workspace.url = f"http://{workspace.authority}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with local_server.serving(Answering) as server:
+        workspace.authority = f"127.0.0.1:{server.server_port}"
+        workspace.url = server.url
         yield workspace
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import onnx
 from onnx import TensorProto, helper
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+from local_server import Handler, serving
 
 VOCABULARY = {"[UNK]": 0, "[PAD]": 1, "good": 2}
 
@@ -75,28 +75,14 @@ def endpoint(shape: str) -> Iterator[Endpoint]:
     """A server of ``shape`` on loopback."""
     state = Endpoint(shape)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answering(Handler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.given())
             state.requests.append((dict(self.headers), body))
             time.sleep(state.wait)
             content = json.dumps(state.reply(body)).encode() if state.raw is None else state.raw
-            self.send_response(state.status)
-            self.send_header("Location", "http://127.0.0.1:1/")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.reply(content, state.status, Location="http://127.0.0.1:1/")
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/rerank"
-    try:
+    with serving(Answering) as server:
+        state.url = f"{server.url}/rerank"
         yield state
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import os
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from local_server import Handler, Server, serving
 from mem_search import __version__
 from mem_search.access.proof import CHALLENGE, PROOF, proof
 from mem_search.daemon.state import WorkerState, write_state
@@ -17,7 +16,7 @@ from mem_search.daemon.state import WorkerState, write_state
 KEY = "k" * 64
 
 
-class Standin(BaseHTTPRequestHandler):
+class Standin(Handler):
     """Proves itself; a test says what else it answers. ``key`` is what it proves with."""
 
     protocol_version = "HTTP/1.1"
@@ -29,27 +28,19 @@ class Standin(BaseHTTPRequestHandler):
         self.send_header(PROOF, proof(self.key, self.headers[CHALLENGE] or "", port))
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
-
 
 @contextmanager
-def standing_in(home: Path, handler: type[Standin]) -> Iterator[ThreadingHTTPServer]:
+def standing_in(home: Path, handler: type[Standin]) -> Iterator[Server]:
     """``handler`` as the worker of ``home``, until the block ends."""
     home.mkdir(exist_ok=True)
     lock = os.open(home, os.O_RDONLY)
     fcntl.flock(lock, fcntl.LOCK_EX)
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        port = server.server_port
-        url = f"http://127.0.0.1:{port}"
-        state = WorkerState(os.getpid(), port, url, __version__, "", str(home), "", "", KEY)
+    with serving(handler) as server:
+        place = (server.server_port, server.url)
+        state = WorkerState(os.getpid(), *place, __version__, "", str(home), "", "", KEY)
         write_state(home / "worker.json", state)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
         try:
             yield server
         finally:
-            server.shutdown()
-            thread.join()
             os.close(lock)
             (home / "worker.json").unlink()

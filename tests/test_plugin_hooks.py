@@ -68,14 +68,9 @@ class Worker(Standin):
     keeps = True
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.told.append((self.headers["Authorization"], json.loads(body)))
+        self.told.append((self.headers["Authorization"], json.loads(self.given())))
         answer = {"context": "earlier: the gauge", "tokens": 5, "kept": self.keeps}
-        reply = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(reply)))
-        self.end_headers()
-        self.wfile.write(reply)
+        self.reply(json.dumps(answer).encode())
 
 
 def worker(key: str = Standin.key, *, keeps: bool = True) -> type[Worker]:
@@ -354,17 +349,15 @@ class Upgrading(Worker):
     """Answers as a worker does that still migrates its store."""
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(503)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.given()
+        self.reply(b"", 503)
 
 
 class Slow(Worker):
     """Sends its reply a byte at a time, and never the whole of it."""
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.given()
         with suppress(OSError):
             while True:
                 self.wfile.write(b"H")

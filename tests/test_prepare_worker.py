@@ -13,23 +13,31 @@ from typing import Any
 import pytest
 
 import hostile_kind
-from forked import SOURCE
+from forked import SOURCE, environment, share
 from homes import Home, make
 from patience import until
 
 pytestmark = pytest.mark.worker
 
 
+@pytest.fixture(scope="module")
+def import_path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One with the kind of a third party."""
+    hostile_kind.install(folder := tmp_path_factory.mktemp("theirs"))
+    path = os.pathsep.join((SOURCE, str(folder)))
+    share(environment() | {"PYTHONPATH": path})
+    return path
+
+
 @pytest.fixture
-def theirs(tmp_path: Path) -> Iterator[Home]:
+def theirs(tmp_path: Path, import_path: str) -> Iterator[Home]:
     """A home with the kind of a third party."""
-    hostile_kind.install(tmp_path / "theirs")
     home = make(
         tmp_path,
         MEM_SEARCH_EMBEDDER="hashing",
         MEM_SEARCH_CHROMA_URL="off",
         MEM_SEARCH_PREPARE_SECONDS="4",
-        PYTHONPATH=os.pathsep.join((SOURCE, str(tmp_path / "theirs"))),
+        PYTHONPATH=import_path,
     )
     yield home
     home.end()

@@ -10,17 +10,17 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-import threading
 import venv
 import zipfile
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from local_server import serving
 from mem_search import __version__
 from patience import PATIENCE
 
@@ -124,13 +124,11 @@ def test_pip_takes_the_version_from_the_index_alone(
     (listed / "index.html").write_text(f'<a href="{Path(copied).name}">wheel</a>', "utf-8")
     (lock := tmp_path / "none.lock").write_text("", "utf-8")
     handler = partial(SimpleHTTPRequestHandler, directory=str(tmp_path / "index"))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(handler) as server:
         command = index.installed(
-            Path(sys.executable), tmp_path, f"http://127.0.0.1:{server.server_port}",
+            Path(sys.executable), tmp_path, server.url,
             f"mem-search=={__version__}", lock, releasing._run,
         )  # fmt: skip
-        server.shutdown()
     assert os.access(command, os.X_OK)
     assert command.parents[1].parent == tmp_path
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
@@ -35,17 +37,20 @@ def trace(*arguments: str, by: tuple[str, ...] = ()) -> subprocess.CompletedProc
     )
 
 
-def test_a_search_runs_through_its_handler_and_the_store() -> None:
+@pytest.fixture(scope="module")
+def calls() -> dict[str, list[str]]:
     done = trace("--json")
     assert done.returncode == 0, done.stderr
-    calls = json.loads(done.stdout)
+    return dict(json.loads(done.stdout))
+
+
+def test_a_search_runs_through_its_handler_and_the_store(calls: dict[str, list[str]]) -> None:
     assert "search.<locals>.answer" in calls["mem_search.http.search"]  # the event loop's thread
     assert "mem_search.storage.sqlite.database" in calls  # a reader's
     assert "HashingEmbedder.embed" in calls["mem_search.embedders.hashing"]  # the model's thread
 
 
-def test_what_only_an_import_needs_is_not_counted() -> None:
-    calls = json.loads(trace("--json").stdout)
+def test_what_only_an_import_needs_is_not_counted(calls: dict[str, list[str]]) -> None:
     assert not [module for module in calls if module.startswith("mem_search.ingest")]
 
 

@@ -9,15 +9,15 @@ import re
 import sys
 import zipfile
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from threading import Thread
 from types import ModuleType
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
+
+from local_server import Handler, Server, running
 
 ROOT = Path(__file__).parents[1]
 
@@ -52,22 +52,14 @@ class Served:
         self.files, self.beside, self.sent, self.ranges = files, beside, 0, True
         served = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answering(Handler):
             def do_GET(self) -> None:
                 status, body = served.answer(self.path, self.headers.get("Range", ""))
                 served.sent += len(body)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                self.reply(body, status)
 
-            def log_message(self, *said: Any) -> None:
-                """The test says what failed."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/simple"
-        self.thread = Thread(target=self.server.serve_forever, daemon=True)
-        self.thread.start()
+        self.server = Server(Answering)
+        self.url = f"{self.server.url}/simple"
 
     def answer(self, path: str, ranges: str) -> tuple[int, bytes]:
         name = path.rpartition("/")[2]
@@ -92,11 +84,6 @@ class Served:
             if name.startswith(f"{package}-")
         ]  # fmt: skip
 
-    def close(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
-        self.thread.join()
-
 
 @pytest.fixture(params=[True, False], ids=["metadata beside", "ranges"])
 def served(request: pytest.FixtureRequest) -> Iterator[Served]:
@@ -109,8 +96,8 @@ def served(request: pytest.FixtureRequest) -> Iterator[Served]:
         "cc-3.0-py3-none-any.whl": wheel("cc", "3.0", "dd; sys_platform == 'win32'"),
     }
     made = Served(files, request.param)
-    yield made
-    made.close()
+    with running(made.server):
+        yield made
 
 
 def project(root: Path, served: Served, names: tuple[str, ...] = ("aa", "bb", "cc")) -> Path:

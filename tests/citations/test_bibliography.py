@@ -23,10 +23,8 @@ from patience import PATIENCE
 WORDS = st.text(st.sampled_from("aB <>&\"'“”.?!,:;-_\\{}$%#[]()é漢\n\ufdd0\ufdd2"), min_size=1)
 
 
-def test_apa() -> None:
-    assert (
-        as_text([item(each) for each in KNOWN], "apa")
-        == """\
+REFERENCES = {
+    ("apa", "with authors"): """\
 Lovelace, A. (2025, November 17). Added login endpoint [Observation]. mem-search (observation:1).
 Claude. (2025, November 17). Implemented JWT authentication [Session summary]. mem-search (session_summary:2).
 Lovelace, A. (2025, November 17). How do we handle auth? [Prompt]. mem-search (user_prompt:3).
@@ -37,14 +35,8 @@ Lovelace, A., & Claude. (2025, November 17). A talk about auth [Conversation]. m
 ada@example.org. (2025, November 17). Prefers tabs [Memory]. mem-search (memory:8).
 Lovelace, A. (2025, November 16). Re: budget [Email to Alan Turing & grace@example.org]. mem-search (email:9).
 Example Research Institute. (2025). The state of auth [Research report]. mem-search (report:10).
-"""
-    )
-
-
-def test_apa_without_authors_begins_with_the_title_and_says_it_once() -> None:
-    assert (
-        as_text([item(each) for each in BARE], "apa")
-        == """\
+""",
+    ("apa", "without authors"): """\
 Added login endpoint. (2025, November 17). [Observation]. mem-search (observation:11).
 Implemented JWT authentication. (2025, November 17). [Session summary]. mem-search (session_summary:12).
 How do we handle auth? (2025, November 17). [Prompt]. mem-search (user_prompt:13).
@@ -55,14 +47,8 @@ A talk about auth. (2025, November 17). [Conversation]. mem-search (conversation
 Prefers tabs. (2025, November 17). [Memory]. mem-search (memory:18).
 Re: budget. (2025, November 17). [Email]. mem-search (email:19).
 The state of auth. (2025). [Research report]. mem-search (report:20).
-"""
-    )
-
-
-def test_mla() -> None:
-    assert (
-        as_text([item(each) for each in KNOWN], "mla")
-        == """\
+""",
+    ("mla", "with authors"): """\
 Lovelace, Ada. “Added login endpoint.” Observation. 17 Nov. 2025, mem-search, observation:1.
 Claude. “Implemented JWT authentication.” Session summary. 17 Nov. 2025, mem-search, session_summary:2.
 Lovelace, Ada. “How do we handle auth?” Prompt. 17 Nov. 2025, mem-search, user_prompt:3.
@@ -73,14 +59,8 @@ Lovelace, Ada, and Claude. “A talk about auth.” Conversation. 17 Nov. 2025, 
 ada@example.org. “Prefers tabs.” Memory. 17 Nov. 2025, mem-search, memory:8.
 Lovelace, Ada. “Re: budget.” Email. 16 Nov. 2025, mem-search, email:9.
 Example Research Institute. The state of auth. Research report. 17 Nov. 2025, mem-search, report:10.
-"""
-    )
-
-
-def test_mla_without_authors() -> None:
-    assert (
-        as_text([item(each) for each in BARE], "mla")
-        == """\
+""",
+    ("mla", "without authors"): """\
 “Added login endpoint.” Observation. 17 Nov. 2025, mem-search, observation:11.
 “Implemented JWT authentication.” Session summary. 17 Nov. 2025, mem-search, session_summary:12.
 “How do we handle auth?” Prompt. 17 Nov. 2025, mem-search, user_prompt:13.
@@ -91,14 +71,8 @@ def test_mla_without_authors() -> None:
 “Prefers tabs.” Memory. 17 Nov. 2025, mem-search, memory:18.
 “Re: budget.” Email. 17 Nov. 2025, mem-search, email:19.
 The state of auth. Research report. 17 Nov. 2025, mem-search, report:20.
-"""
-    )
-
-
-def test_chicago() -> None:
-    assert (
-        as_text([item(each) for each in KNOWN], "chicago")
-        == """\
+""",
+    ("chicago", "with authors"): """\
 Lovelace, Ada. 2025. “Added login endpoint.” Observation. November 17. observation:1. mem-search.
 Claude. 2025. “Implemented JWT authentication.” Session summary. November 17. session_summary:2. mem-search.
 Lovelace, Ada. 2025. “How do we handle auth?” Prompt. November 17. user_prompt:3. mem-search.
@@ -109,14 +83,8 @@ Lovelace, Ada, and Claude. 2025. “A talk about auth.” Conversation. November
 ada@example.org. 2025. “Prefers tabs.” Memory. November 17. memory:8. mem-search.
 Lovelace, Ada. 2025. “Re: budget.” Email to Alan Turing and grace@example.org. November 16. email:9. mem-search.
 Example Research Institute. 2025. The state of auth. Research report. report:10. mem-search.
-"""
-    )
-
-
-def test_chicago_without_authors() -> None:
-    assert (
-        as_text([item(each) for each in BARE], "chicago")
-        == """\
+""",
+    ("chicago", "without authors"): """\
 “Added login endpoint.” 2025. Observation. November 17. observation:11. mem-search.
 “Implemented JWT authentication.” 2025. Session summary. November 17. session_summary:12. mem-search.
 “How do we handle auth?” 2025. Prompt. November 17. user_prompt:13. mem-search.
@@ -127,8 +95,15 @@ example.org. n.d. “JWT handbook.” Accessed November 17, 2025. https://exampl
 “Prefers tabs.” 2025. Memory. November 17. memory:18. mem-search.
 “Re: budget.” 2025. Email. November 17. email:19. mem-search.
 The state of auth. 2025. Research report. report:20. mem-search.
-"""
-    )
+""",
+}
+"""Without authors, a reference begins with the title and says it once."""
+
+
+@pytest.mark.parametrize(("style", "of"), REFERENCES)
+def test_references_of_each_kind_are_as_the_style_has_them(style: str, of: str) -> None:
+    cited = KNOWN if of == "with authors" else BARE
+    assert as_text([item(each) for each in cited], style) == REFERENCES[style, of]
 
 
 def test_html_has_the_markup_of_the_style_and_escapes_the_rest() -> None:

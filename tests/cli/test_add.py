@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from homes import Home, make
 from imap_server import PASSWORD, USER, imap_server
+from local_server import Handler, serving
 from patience import until
 
 PAGE = b"""<html><head><title>Lamps of the harbour</title></head><body><article>
@@ -23,28 +21,17 @@ PAGE = b"""<html><head><title>Lamps of the harbour</title></head><body><article>
 </article></body></html>"""
 
 
-class Site(BaseHTTPRequestHandler):
+class Site(Handler):
     def do_GET(self) -> None:
         found = self.path == "/lamps"
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Type", "text/html")
-        self.end_headers()
-        self.wfile.write(PAGE if found else b"")
-
-    def log_message(self, *_args: Any) -> None:
-        """Say nothing."""
+        self.reply(PAGE if found else b"", 200 if found else 404, Content_Type="text/html")
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[str]:
     """``host:port`` of a site on this machine."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Site)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Site) as server:
+        yield f"127.0.0.1:{server.server_port}"
 
 
 @pytest.fixture(scope="module")

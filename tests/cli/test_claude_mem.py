@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
 from homes import Home
+from local_server import Handler, serving
 from mem_search.cli import worker
 from mem_search.daemon.probe import port_conflict
 from mem_search.errors import Conflict, InputError, Unavailable
@@ -107,28 +106,18 @@ def test_settings_that_cannot_be_read_or_do_not_count_are_left_alone(
     assert sorted(each.name for each in folder.iterdir()) == ["settings.json"]
 
 
-class Theirs(BaseHTTPRequestHandler):
+class Theirs(Handler):
     """What claude-mem 13.25.3 answers at ``/api/health``, as far as it is looked at."""
 
     def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"status": "ok", "mcpReady": true, "pid": 4711, "version": "13.25.3"}')
-
-    def log_message(self, *args: object) -> None:
-        """Keep the test's output clean."""
+        self.reply(b'{"status": "ok", "mcpReady": true, "pid": 4711, "version": "13.25.3"}')
 
 
 @pytest.fixture
 def theirs() -> Iterator[int]:
     """The port of a claude-mem that runs."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Theirs)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server.server_port
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Theirs) as server:
+        yield server.server_port
 
 
 def test_beside_a_claude_mem_that_runs_it_says_what_runs_where(

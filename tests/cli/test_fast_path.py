@@ -154,12 +154,7 @@ def worker(home: Path, status: int, body: str, **more: str) -> Iterator[list[str
     class Reply(Standin):
         def do_GET(self) -> None:
             seen.append(self.path)
-            data = body.encode()
-            self.send_response(status)
-            for name, value in {"Content-Length": str(len(data)), **more}.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(data)
+            self.reply(body.encode(), status, **more)
 
     with standing_in(home, Reply):
         yield seen

@@ -130,11 +130,7 @@ class Searched(Standin):
     def do_GET(self) -> None:
         parts = urlsplit(self.path)
         asked = {name: value for name, [value] in parse_qs(parts.query).items() if name != "tz"}
-        body = f"{parts.path} {asked}".encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(f"{parts.path} {asked}".encode())
 
 
 @pytest.mark.parametrize(

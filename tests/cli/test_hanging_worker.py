@@ -148,11 +148,8 @@ def test_an_answer_that_takes_long_is_waited_for_while_the_worker_is_alive(mem: 
     class Slow(Standin):
         def do_GET(self) -> None:
             time.sleep(6)  # longer than a hanging worker is waited for
-            body = b'{"completions": []}' if "suggest" in self.path else b"Found 1 result(s)\n"
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            is_word = "suggest" in self.path
+            self.reply(b'{"completions": []}' if is_word else b"Found 1 result(s)\n")
 
     with standing_in(mem.path, Slow):
         fast, slow = mem.popen("unified", "auth"), mem.popen("suggest", "a")

@@ -56,10 +56,7 @@ def test_an_impostor_on_the_port_gets_neither_token_nor_question(
                 self.close_connection = True
 
         def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", "2")
-            self.end_headers()
-            self.wfile.write(b"{}")
+            self.reply(b"{}")
 
         do_POST = do_GET  # noqa: N815
 

@@ -106,13 +106,7 @@ def test_a_signal_while_the_worker_answers(
                 self.do_GET()
                 return
             self.read_body()  # else the command may find the connection closed while it sends
-            body = b'{"job": "a-job"}'  # the command then waits for its end
-            self.send_response(202)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Connection", "close")
-            self.end_headers()
-            self.wfile.write(body)
-            self.close_connection = True
+            self.reply(b'{"job": "a-job"}', 202, Connection="close")  # it then waits for its end
 
     with standing_in(mem.path, Waiting), mem.popen(*argv) as process:
         try:

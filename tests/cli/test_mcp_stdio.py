@@ -213,14 +213,10 @@ class _Server(Standin):
     """A worker that only says which headers it was sent."""
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.given()
         result = {name.lower(): value for name, value in self.headers.items()}
         body = json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(body, Content_Type="application/json")
 
 
 @pytest.fixture

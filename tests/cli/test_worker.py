@@ -7,11 +7,10 @@ import json
 import os
 import signal
 import socket
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import quote
 
 from homes import Home
+from local_server import Handler, serving
 from mem_search.daemon.connection import is_locked
 from patience import PATIENCE, until
 
@@ -61,23 +60,16 @@ def test_a_second_worker_in_the_foreground_is_a_conflict(home: Home) -> None:
     assert f"already running (pid {home.pid()}, http://127.0.0.1:" in second.stderr
 
 
-class _Foreign(BaseHTTPRequestHandler):
+class _Foreign(Handler):
     def do_GET(self) -> None:
         self.send_error(404)
 
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
-
 
 def test_a_port_used_by_another_program_is_reported_with_a_fix(mem: Home) -> None:
-    with HTTPServer(("127.0.0.1", 0), _Foreign) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(_Foreign) as server:
         port = str(server.server_port)
         in_front = mem.run("worker", "run", MEM_SEARCH_PORT=port)
         behind = mem.run("worker", "start", "--port", port)
-        server.shutdown()
-        thread.join()
     assert in_front.returncode == 5
     assert f"port {port} is taken by another program" in in_front.stderr
     assert "MEM_SEARCH_PORT" in in_front.stderr

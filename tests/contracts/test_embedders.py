@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from local_server import Handler, serving
 from mem_search.contracts import Embedder
 from mem_search.embedders import large, open_embedder
 from mem_search.embedders.hashing import HashingEmbedder
@@ -19,32 +18,20 @@ from mem_search.errors import ModelUnavailable
 TEXTS = ["auth token expired", "日本語 🎉", "", "bread", "a longer text about many things " * 20]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Answering(Handler):
     """An OpenAI-compatible endpoint that serves hashing vectors, not of unit length."""
 
     def do_POST(self) -> None:
-        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+        texts = json.loads(self.given())["input"]
         rows = (HashingEmbedder().embed(texts) * 3).tolist()
         reply = {"data": [{"index": i, "embedding": row} for i, row in enumerate(rows)]}
-        content = json.dumps(reply).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *args: object) -> None:
-        """Keep the test's output clean."""
+        self.reply(json.dumps(reply).encode())
 
 
 @pytest.fixture(scope="module")
 def endpoint() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(_Answering) as server:
+        yield f"{server.url}/v1"
 
 
 def large_is_installed() -> bool:

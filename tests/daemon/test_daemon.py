@@ -8,13 +8,13 @@ import os
 import subprocess
 import sys
 import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from local_server import Handler, serving
 from mem_search.daemon import logs
 from mem_search.daemon.connection import address, home_of, is_locked
 from mem_search.daemon.control import running, stop
@@ -134,24 +134,15 @@ def test_other_hosts_are_refused_unless_reading_needs_a_token(
         refuse_foreign_hosts(Settings(home=tmp_path, host=host, read_token=True))
 
 
-class _Foreign(BaseHTTPRequestHandler):
+class _Foreign(Handler):
     def do_GET(self) -> None:
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"hello")
-
-    def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        self.reply(b"hello")
 
 
 @pytest.fixture
 def foreign_port() -> int:
-    with HTTPServer(("127.0.0.1", 0), _Foreign) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(_Foreign) as server:
         yield server.server_port
-        server.shutdown()
-        thread.join()
 
 
 def test_a_foreign_server_is_named_in_the_conflict(foreign_port: int) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import numpy as np
 import pytest
 
+from local_server import Handler, Server, serving
 from mem_search.embedders.openai import DEFAULT_BASE, OpenAIEmbedder, parse_setting
 from mem_search.errors import InputError, ModelUnavailable
 
@@ -25,26 +24,8 @@ class Endpoint:
         self.requests: list[tuple[dict[str, Any], dict[str, str]]] = []
         self.answer: Callable[[list[str]], Answer] = lambda texts: (200, vectors_of(texts))
         self.headers: dict[str, str] = {}
-        endpoint = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append((body, dict(self.headers)))
-                status, reply = endpoint.answer(body["input"])
-                content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
-                self.send_response(status if self.path == "/v1/embeddings" else 404)
-                for name, value in endpoint.headers.items():
-                    self.send_header(name, value)
-                self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
-
-            def log_message(self, *args: object) -> None:
-                """Keep the test's output clean."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.base = f"http://127.0.0.1:{self.server.server_port}/v1"
+        self.server: Server
+        self.base = ""
 
     def connect(self, **options: Any) -> OpenAIEmbedder:
         return OpenAIEmbedder.connect("small", self.base, **{"api_key": KEY, **options})
@@ -59,12 +40,19 @@ def vectors_of(texts: list[str]) -> dict[str, Any]:
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     endpoint = Endpoint()
-    thread = threading.Thread(target=endpoint.server.serve_forever, args=(0.01,))
-    thread.start()
-    yield endpoint
-    endpoint.server.shutdown()
-    thread.join()
-    endpoint.server.server_close()
+
+    class Answering(Handler):
+        def do_POST(self) -> None:
+            body = json.loads(self.given())
+            endpoint.requests.append((body, dict(self.headers)))
+            status, reply = endpoint.answer(body["input"])
+            content = reply if isinstance(reply, bytes) else json.dumps(reply).encode()
+            is_known = self.path == "/v1/embeddings"
+            self.reply(content, status if is_known else 404, **endpoint.headers)
+
+    with serving(Answering) as endpoint.server:
+        endpoint.base = f"{endpoint.server.url}/v1"
+        yield endpoint
 
 
 def test_the_first_reply_teaches_the_dimensions(endpoint: Endpoint) -> None:

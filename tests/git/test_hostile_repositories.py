@@ -58,10 +58,7 @@ def look(path: Path) -> None:
 
 @pytest.fixture
 def repo(tmp_path: Path) -> Repository:
-    made = Repository(tmp_path / "engine")
-    made.commit("one", "a.txt", "src/b.txt")
-    made.commit("two", "a.txt")
-    return made
+    return Repository(tmp_path / "engine", commits=2)
 
 
 def settings_with(command: str, folder: Path) -> str:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from local_server import Handler, serving
 from mem_search.errors import IndexUnavailable, InputError
 from mem_search.storage.chroma.connection import Connect, Unreachable
 from mem_search.storage.chroma.server import RemoteChroma
@@ -22,31 +21,21 @@ class Pretender:
         self.reply = json.dumps({"nanosecond heartbeat": 1}).encode()
         self.status = 200
         self.headers: list[dict[str, str]] = []
-        pretender = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                pretender.headers.append(dict(self.headers))
-                self.send_response(pretender.status)
-                self.end_headers()
-                self.wfile.write(pretender.reply)
-
-            def log_message(self, *args: object) -> None:
-                """Keep the test's output clean."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = ""
 
 
 @pytest.fixture
 def pretender() -> Iterator[Pretender]:
     pretender = Pretender()
-    thread = threading.Thread(target=pretender.server.serve_forever, args=(0.01,))
-    thread.start()
-    yield pretender
-    pretender.server.shutdown()
-    thread.join()
-    pretender.server.server_close()
+
+    class Answering(Handler):
+        def do_GET(self) -> None:
+            pretender.headers.append(dict(self.headers))
+            self.reply(pretender.reply, pretender.status)
+
+    with serving(Answering) as server:
+        pretender.url = server.url
+        yield pretender
 
 
 async def test_a_server_that_answers_is_opened_with_its_token(pretender: Pretender) -> None:

@@ -63,11 +63,18 @@ def test_a_text_that_is_short_enough_stays_as_it_is() -> None:
 
 
 def test_a_cut_never_leaves_half_of_a_marker() -> None:
-    text = "alpha " * 5 + "password=" + "q7Wz81mLw9x" + " and more words behind it"
-    for limit in range(30, 70):
-        kept = cut(text, limit)
-        assert kept.count("[") == kept.count("]"), kept
-        assert "q7W" not in kept
+    for before in ("alpha " * 5, "a "):  # a blank in the second half, and none
+        text = f"{before}password=" + "q7Wz81mLw9x" + " and more words behind it"
+        for limit in range(len(before), len(text)):
+            kept = cut(text, limit)
+            assert kept.count("[") == kept.count("]"), kept
+            assert "q7W" not in kept
+
+
+def test_a_cut_keeps_at_least_half_and_blanks_do_not_count_in_a_line() -> None:
+    assert cut("aaaaa " + "b" * 20, 12) == "aaaaa bbbbbb"
+    assert len(cut("a " * 6_000, 5_000)) == 4_999
+    assert one_line("a" + " " * 7_000 + "b" + " " * 9_000, 1_000) == "a b"
 
 
 def test_a_secret_far_behind_the_cut_does_not_cost_its_beginning() -> None:

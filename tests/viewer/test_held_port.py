@@ -8,14 +8,14 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any, Final
 
 import pytest
 
 from homes import Home, quick
+from local_server import Handler, running
 from patience import PATIENCE, until
 
 pytestmark = pytest.mark.worker
@@ -85,21 +85,16 @@ const asked = [
 """
 
 
-class Squatter(BaseHTTPRequestHandler):
+class Squatter(Handler):
     """The other user's server; everything that it gives is to be kept."""
 
     def do_GET(self) -> None:
         is_script = self.path.endswith(".js")
-        body = (SCRIPT if is_script else PAGE).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/javascript" if is_script else "text/html")
-        self.send_header("Cache-Control", "public, max-age=31536000, immutable")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        self.reply(
+            (SCRIPT if is_script else PAGE).encode(),
+            Content_Type="text/javascript" if is_script else "text/html",
+            Cache_Control="public, max-age=31536000, immutable",
+        )
 
 
 @contextmanager
@@ -111,14 +106,8 @@ def holding(host: str, port: int) -> Iterator[None]:
             return ThreadingHTTPServer((host, port), Squatter)
         return None
 
-    with until(bound) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
+    with running(until(bound)):
+        yield
 
 
 @pytest.fixture

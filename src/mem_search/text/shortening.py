@@ -39,7 +39,7 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[:limit]
-    marker = head.rfind(_MARKER)
+    marker = text.rfind(_MARKER, 0, limit + len(_MARKER) - 1)
     if marker > 0 and "]" not in head[marker:]:
         head = head[:marker].rstrip()
     for mark in ("\n\n", "\n", " "):
