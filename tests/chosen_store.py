@@ -2,7 +2,7 @@
 
 So a suite that knows no store runs over either. All that do, over a server that starts by itself:
 
-    MEM_SEARCH_TEST_STORE=postgres scripts/test -n 3 tests/http tests/mcp tests/cli tests/test_crash.py
+    MEM_SEARCH_TEST_STORE=postgres scripts/test -n 3 tests/http tests/cli tests/test_crash.py
 
 Runtimes, apps, and homes of the command line have it. What is about files is ``in_a_file``.
 """
