@@ -2,7 +2,9 @@
 
 So a suite that knows no store runs over either. All that do, over a server that starts by itself:
 
-    MEM_SEARCH_TEST_STORE=postgres scripts/test -n 3 tests/http tests/mcp tests/test_crash.py
+    MEM_SEARCH_TEST_STORE=postgres scripts/test -n 3 tests/http tests/cli tests/test_crash.py
+
+Runtimes, apps, and homes of the command line have it. What is about files is ``in_a_file``.
 """
 
 from __future__ import annotations
@@ -22,6 +24,9 @@ from postgres_server import address
 
 SERVER = os.environ.get("MEM_SEARCH_TEST_STORE", "sqlite") != "sqlite"
 
+MAX_OWNER_CHARS = 200
+"""Of ``MEM_SEARCH_STORE_OWNER``; the end of a path tells it from others."""
+
 _LIVING = ("workers",)
 """Tables that say only that a worker lives."""
 
@@ -33,7 +38,11 @@ def in_a_file(reason: str) -> pytest.MarkDecorator:
 
 def of_home(home: Path) -> dict[str, Any]:
     """The settings of the store of ``home``; on a server each home is an owner of its own."""
-    return {"store": _server(), "store_owner": str(home)} if SERVER else {}
+    return {"store": _server(), "store_owner": _owner(home)} if SERVER else {}
+
+
+def _owner(home: Path) -> str:
+    return str(home)[-MAX_OWNER_CHARS:]
 
 
 def environment() -> dict[str, str]:
@@ -62,7 +71,7 @@ def rows_on_the_server(home: Path) -> Iterator[tuple[str, list[str]]]:
     """Each table of ``home`` and of each of its users, with its rows as text."""
     if not SERVER:
         return
-    owners = [str(home), *(f"{home}/{place.name}" for place in home.glob("users/*"))]
+    owners = [_owner(home), *(f"{_owner(home)}/{place.name}" for place in home.glob("users/*"))]
     with psycopg.connect(address(), autocommit=True) as connection:
         tables = connection.execute(
             "select table_name from information_schema.columns"

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home, make
 from patience import until
 from source_samples import file_of
@@ -101,6 +102,7 @@ def vector_of(home: Home, number: int) -> tuple[bytes, bytes]:
     return blob[:64], struct.pack("<16f", *numbers[:16].astype(np.float32))
 
 
+@in_a_file("its pages and Chroma are looked at")
 def test_no_file_of_the_home_holds_what_was_forgotten(home: Home) -> None:
     import_records(home, others(40))
     hook = f"http://{home.environ['MEM_SEARCH_WEBHOOK_ALLOW']}/hook"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import forked
+from chosen_store import in_a_file
 from homes import Home, make
 from patience import until
 
@@ -119,6 +120,7 @@ def assert_forgotten(home: Home, receipt: str, word: str) -> None:
     assert page["total"] > 0
 
 
+@in_a_file("it is written anew, and Chroma beside it")
 @pytest.mark.parametrize(
     ("place", "moments"), [("vacuum", (0, 12)), ("swap", (0, 1, 2))], ids=["vacuum", "swap"]
 )
@@ -134,6 +136,7 @@ def test_a_worker_that_is_killed_goes_on_at_the_next_start(
         assert_forgotten(home, receipt, word)
 
 
+@in_a_file("it is written anew, and Chroma beside it")
 @pytest.mark.parametrize("which", ["fresh", "serving"])
 def test_a_chroma_that_is_killed_while_its_files_are_rewritten_is_rewritten_again(
     home: Home, which: str

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home, make
 from patience import PATIENCE, until
 
@@ -64,6 +65,7 @@ def processes(mem: Home) -> dict[int, tuple[int, str]]:
     return {pid: of for pid, of in everything.items() if of[1] and (pid in ours or of[0] in ours)}
 
 
+@in_a_file("no Chroma starts")
 def test_fifty_sessions_leave_one_worker_and_one_chroma(mem: Home) -> None:
     tell(mem, "SessionStart")
     tell(mem, "SessionEnd")

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 
+from chosen_store import in_a_file
 from homes import Home, quick
 from mem_search.daemon.connection import is_locked
 from mem_search.daemon.home_files import odd_files
@@ -221,6 +222,7 @@ def test_two_homes_have_a_socket_each(home: Home, mem: Home) -> None:
     assert b"Harbour" not in asked(mem, QUESTION)[1]
 
 
+@in_a_file("a backup is of files")
 @pytest.mark.parametrize("runs", [True, False], ids=["of a worker", "of a killed one"])
 def test_whatever_walks_the_home_passes_by_the_socket(
     mem: Home, tmp_path: Path, runs: bool
