@@ -70,6 +70,15 @@ class PostingLists:
         rows = np.concatenate(parts)
         return rows["passage"].astype(np.int64), rows["count"]
 
+    def count(self, term: str) -> int:
+        """How many passages have it. Raises ListsDamaged."""
+        word = hashed(term, self.key)
+        parts = [each.of(word) for each in self.segments]
+        if len(parts) == 1:
+            return len(parts[0])
+        own = (self.home[rows["passage"]] == at for at, rows in enumerate(parts))
+        return sum(map(int, map(np.count_nonzero, own)))
+
     def scores(self, postings: PostingList) -> Values:
         """The part of BM25 that a word adds to the passages that have it."""
         passages, counts = postings

@@ -13,7 +13,7 @@ import logging
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
@@ -33,7 +33,7 @@ from mem_search.storage.sqlite.database import Database
 from mem_search.storage.sqlite.passage_map import PassageMapCache
 from mem_search.storage.sqlite.posting_file import ListsDamaged
 from mem_search.storage.sqlite.posting_lists import PostingList, PostingLists
-from mem_search.text.words import AnyWords, WordPhrase, WordQuery
+from mem_search.text.words import AnyWords, WordPhrase, WordQuery, known_word
 
 log = logging.getLogger(__name__)
 
@@ -107,8 +107,9 @@ class Postings:
         """
         terms: list[str] = []
         others: list[WordQuery] = []
-        for part in bm25.phrases_of(query):
-            if (term := _term_of(part)) is None:
+        asked = [*bm25.phrases_of(query)]
+        for part, term in zip(asked, _terms_of(asked), strict=True):
+            if term is None:
                 others.append(part)
             else:
                 terms.append(term)
@@ -134,25 +135,44 @@ class Postings:
             scores.append(their)
         # Every score is above 0.
         sums = np.bincount(np.concatenate(passages), np.concatenate(scores))
-        matching: words.Passages = np.flatnonzero(sums)
+        matching: words.Passages = np.flatnonzero(sums > 0)  # of booleans, ten times as quick
         if not is_any:
             every = words.matched(connection, query)
-            matching = matching[are_among(matching, np.sort(every))]
+            matching = matching[are_among(matching, np.sort(every, kind="stable"))]
         return matching, words.rounded(np.asarray(sums[matching], np.float64))
 
     def matched(self, connection: sqlite3.Connection, query: WordQuery) -> words.Passages:
         """Every passage that matches ``query``, in order; of one word from its list."""
-        term = _term_of(query) if isinstance(query, WordPhrase) else None
+        (term,) = _terms_of([query]) if isinstance(query, WordPhrase) else (None,)
         lists, postings = self._postings_of(connection, [term]) if term else (None, [])
-        return np.sort(postings[0][0] if lists else words.matched(connection, query))
+        passages = postings[0][0] if lists else words.matched(connection, query)
+        return np.sort(passages, kind="stable")  # which they nearly are
+
+    def holders(self, connection: sqlite3.Connection, asked: Sequence[str], most: int) -> list[int]:
+        """How many passages have each of the words ``asked``, counted up to ``most``."""
+        phrases = [known_word(word) for word in asked]
+        terms = {word: term for word, term in zip(asked, _terms_of(phrases), strict=True) if term}
+        lists, counts = self._of_lists(
+            connection, lambda lists: [*map(lists.count, terms.values())]
+        )
+        known = dict(zip(terms, counts, strict=True)) if lists else {}
+        others = [word for word in asked if word not in known]
+        known |= dict(zip(others, words.holders(connection, others, most), strict=True))
+        return [min(most, known[word]) for word in asked]
 
     def _postings_of(
         self, connection: sqlite3.Connection, terms: Sequence[str]
     ) -> tuple[PostingLists | None, list[PostingList]]:
         """The lists of ``terms``; none where FTS5 has to answer."""
+        return self._of_lists(connection, lambda lists: [lists.of(term) for term in terms])
+
+    def _of_lists(
+        self, connection: sqlite3.Connection, read: Callable[[PostingLists], list[T]]
+    ) -> tuple[PostingLists | None, list[T]]:
+        """What ``read`` returns of the lists; none where FTS5 has to answer."""
         lists = self.current(connection)
         try:
-            return lists, [lists.of(term) for term in terms] if lists else []
+            return lists, read(lists) if lists else []
         except ListsDamaged as error:
             self._drop(error)
             self._is_behind = True
@@ -275,9 +295,9 @@ class Postings:
             yield piece
 
 
-def _term_of(phrase: WordPhrase) -> str | None:
-    """The term that ``phrase`` is in the full-text index; None where FTS5 has to look it up."""
-    if not (word := _ONE_WORD.fullmatch(words.expression(phrase))):
-        return None
-    terms = terms_of([word[1]])[word[1]]
-    return terms[0] if len(terms) == 1 else None
+def _terms_of(phrases: Sequence[WordPhrase]) -> list[str | None]:
+    """The term that each phrase is in the full-text index; None where FTS5 has to look it up."""
+    asked = [_ONE_WORD.fullmatch(words.expression(each)) for each in phrases]
+    known = terms_of([word[1] for word in asked if word])
+    terms = [known[word[1]] if word else () for word in asked]
+    return [each[0] if len(each) == 1 else None for each in terms]

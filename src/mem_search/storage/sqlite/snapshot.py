@@ -257,7 +257,7 @@ class SqliteSnapshot(SearchSnapshot):
         return word_index.unknown(self._connection, words)
 
     def holders_of(self, words: Sequence[str], most: int) -> list[int]:
-        return word_index.holders(self._connection, words, most)
+        return self._caches.postings.holders(self._connection, words, most)
 
     def _scored(
         self, query: WordQuery, corpus: Corpus, own: Corpus | None = None

@@ -137,6 +137,8 @@ def matched(connection: sqlite3.Connection, query: WordQuery) -> Passages:
 
 def holders(connection: sqlite3.Connection, words: Sequence[str], most: int) -> list[int]:
     """How many passages have each of ``words``, counted up to ``most``."""
+    if not words:
+        return []
     asked = [expression(known_word(word)) for word in words]
     # One statement, which reads no list to its end.
     (counts,) = connection.execute(
@@ -202,7 +204,6 @@ _FILE_NAME = "lower(replace(value, rtrim(value, replace(value, '/', '')), ''))"
 MAX_ADDED: Final = 500
 """Records whose words are added to the list; after more of them it is read again."""
 
-
 MAX_ENDING_SO: Final = 256
 """Words of one ending that are looked at, in their order from the end."""
 
@@ -214,7 +215,7 @@ QUICK_SECONDS: Final = 0.05
 
 
 def _lines_beginning_with(lines: str, beginning: str, most: int) -> list[str]:
-    """The first ``most`` of the sorted ``lines`` that begin so, each spelt backwards."""
+    """The first ``most`` of the sorted ``lines`` that begin so."""
     low, high = 0, len(lines) - 1
     while low < high:  # both are places of line breaks
         middle = lines.rindex("\n", low, (low + high) // 2 + 1)
@@ -226,7 +227,7 @@ def _lines_beginning_with(lines: str, beginning: str, most: int) -> list[str]:
     words: list[str] = []
     while len(words) < most and lines.startswith(beginning, low + 1):
         end = lines.index("\n", low + 1)
-        words.append(lines[low + 1 : end][::-1])
+        words.append(lines[low + 1 : end])
         low = end
     return words
 
@@ -243,7 +244,7 @@ class WordList:
     _lines: str = "\n"
     """The words, with a line break before and after each; what was written later may come twice."""
     _by_end: str = "\n"
-    """The words spelt backwards, in order, as lines."""
+    """The words spelt backwards, in order, as lines; behind each a tab, and its records."""
     _added: set[str] = field(default_factory=set)
     """What was written since; not in ``_by_end``."""
     _read_at: float = 0.0
@@ -271,11 +272,14 @@ class WordList:
     ) -> list[Counted]:
         """The ``limit`` most frequent longer words that end with one of ``endings``."""
         self._current(connection)
-        words = [word for word in self._added if word.endswith(tuple(endings))]
+        words = {word: 0 for word in self._added if word.endswith(tuple(endings))}
         for ending in endings:
-            words += _lines_beginning_with(self._by_end, ending[::-1], MAX_ENDING_SO)
-        longer = dict.fromkeys(word for word in words if word not in endings)
-        known = _counted(connection, [*longer][:MAX_ENDING_SO])
+            for line in _lines_beginning_with(self._by_end, ending[::-1], MAX_ENDING_SO):
+                word, _, records = line.partition("\t")
+                words[word[::-1]] = int(records)
+        longer = sorted((-count, word) for word, count in words.items() if word not in endings)
+        # Looking up how many records have each takes .1 ms in a large store.
+        known = _counted(connection, [word for _, word in longer[: 2 * limit]])
         return sorted(known, key=lambda each: (-each[1], each[0]))[:limit]
 
     def fill(self, connection: sqlite3.Connection) -> None:
@@ -294,13 +298,15 @@ class WordList:
                     if started - self._read_at < MAX_SHARE_READING * self._read_seconds:
                         return self._lines  # while much is written it would be read all the time
                     (words,) = connection.execute(
-                        "select json_group_array(term) from (select term from known_words"
-                        " where length(term) <= ? order by doc desc)",
+                        "select json_group_array(json_array(term, doc)) from (select term, doc"
+                        " from known_words where length(term) <= ? order by doc desc)",
                         (MAX_WORD_CHARS,),
                     ).fetchone()
-                    known = list(dict.fromkeys(json.loads(words)))
+                    known: dict[str, int] = {}
+                    for word, count in json.loads(words):
+                        known.setdefault(word, count)
                     self._lines = "\n".join(["", *known, ""])
-                    backwards = sorted(word[::-1] for word in known)
+                    backwards = sorted(f"{word[::-1]}\t{count}" for word, count in known.items())
                     self._by_end = "\n".join(["", *backwards, ""])
                     self._added = set()
                     self._read_at = time.monotonic()
@@ -336,12 +342,15 @@ class WordList:
 
 def _counted(connection: sqlite3.Connection, words: Sequence[str]) -> list[Counted]:
     """Those of ``words`` that a record has, in their order: one of the list may be forgotten."""
-    (known,) = connection.execute(
-        "select json_group_array(json_array(j.value, (select max(w.doc) from known_words w"
-        " where w.term = j.value))) from json_each(?) j",
+    # Of the view, which has the words of both indexes, SQLite would read all.
+    of_each = "select w.term, w.doc from json_each(?1) j cross join {} w on w.term = j.value"
+    (counts,) = connection.execute(
+        "select json_group_array(json_array(term, doc)) from"
+        f" ({of_each.format('words')} union all {of_each.format('people_words')})",
         (json.dumps(words, ensure_ascii=False),),
     ).fetchone()
-    return [(word, records) for word, records in json.loads(known) if records]
+    known = dict(sorted(json.loads(counts), key=lambda each: each[1]))  # of two the larger
+    return [(word, known[word]) for word in words if word in known]
 
 
 class SqliteVocabulary(Vocabulary):
