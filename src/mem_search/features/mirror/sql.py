@@ -37,7 +37,8 @@ class MirrorStore(Repository):
     def changed(self, connection: Connection, cursor: int) -> tuple[list[int], int]:
         """The records that may have changed since ``cursor``, and the next one."""
         oldest, newest = connection.one(
-            "select coalesce(min(revision), 0), coalesce(max(revision), 0) from record_changes"
+            "select coalesce((select min(revision) from record_changes), 0),"
+            " coalesce((select max(revision) from record_changes), 0)"
         )
         if cursor == newest:
             return [], newest

@@ -58,10 +58,7 @@ def revision(connection: sqlite3.Connection) -> int | None:
     if row is None or not str(row[0]).isascii() or not str(row[0]).isdecimal():
         return None
     stored = int(row[0])
-    oldest, newest = connection.execute(
-        "select coalesce(min(revision), 0), coalesce(max(revision), 0) from record_changes"
-    ).fetchone()
-    return stored if oldest - 1 <= stored <= newest else None
+    return stored if oldest_write(connection) - 1 <= stored <= newest_write(connection) else None
 
 
 def writes_since(connection: sqlite3.Connection) -> int:
@@ -173,6 +170,14 @@ def newest_write(connection: sqlite3.Connection) -> int:
     """The revision of the newest write of a record."""
     (current,) = connection.execute("select max(revision) from record_changes").fetchone()
     return current or 0
+
+
+def oldest_write(connection: sqlite3.Connection) -> int:
+    """The revision of the oldest write that is known. Asked for both in one statement, SQLite reads
+    the whole table.
+    """
+    (oldest,) = connection.execute("select min(revision) from record_changes").fetchone()
+    return oldest or 0
 
 
 def _checksum(of: Of, place: int, body: bytes) -> bytes:

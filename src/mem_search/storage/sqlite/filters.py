@@ -24,6 +24,7 @@ from mem_search.model import Filters, MetadataTest, Term
 from mem_search.storage.sql.connection import folded_name
 from mem_search.storage.sql.filters import FilterSql, Sql, word_query
 from mem_search.storage.sqlite import words
+from mem_search.storage.sqlite.column_blocks import newest_write, oldest_write
 
 
 class SqliteFilters(FilterSql):
@@ -148,9 +149,7 @@ class MetadataColumns:
         return np.concatenate(records)
 
     def _current(self, connection: sqlite3.Connection, name: str) -> MetadataColumn:
-        (newest, oldest) = connection.execute(
-            "select coalesce(max(revision), 0), coalesce(min(revision), 0) from record_changes"
-        ).fetchone()
+        newest, oldest = newest_write(connection), oldest_write(connection)
         with self._lock:
             column = self._known.pop(name, None)
             if column is None or oldest > column.revision + 1:

@@ -21,7 +21,13 @@ from numpy.typing import NDArray
 from mem_search.model.kind_codes import KIND_CODES, Codes
 from mem_search.model.rankings import Numbers, PassageColumns
 from mem_search.storage.sqlite import column_blocks
-from mem_search.storage.sqlite.column_blocks import Block, kinds_by_code, kinds_by_name
+from mem_search.storage.sqlite.column_blocks import (
+    Block,
+    kinds_by_code,
+    kinds_by_name,
+    newest_write,
+    oldest_write,
+)
 
 T = TypeVar("T", bound=np.generic)
 
@@ -84,9 +90,7 @@ class PassageMapCache:
 
         Those deleted before this process began may be missing: no vector of them was ever read.
         """
-        revision, oldest = connection.execute(
-            "select coalesce(max(revision), 0), coalesce(min(revision), 0) from record_changes"
-        ).fetchone()
+        revision, oldest = newest_write(connection), oldest_write(connection)
         with self._reading:
             since, gone = self._gone
             if since < revision:
