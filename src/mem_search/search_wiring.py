@@ -125,17 +125,18 @@ def _pipeline(
     index: VectorIndex,
     extra: Stage | None = None,
 ) -> SearchPipeline:
-    legs: tuple[Retriever, ...] = (
-        KeywordRetriever(searched),
-        VectorRetriever(searched, index, embedder, model.query_thread, scans=index.state == "off"),
+    vector = VectorRetriever(
+        searched, index, embedder, model.query_thread, scans=index.state == "off"
     )
+    legs: tuple[Retriever, ...] = (KeywordRetriever(searched), vector)
     if kept := read_file(home):
         stages = inserted(stages, stage_of(kept["weights"]))
     if extra is not None:
         stages = inserted(stages, extra)
     return SearchPipeline(
-        searched, legs, installed_kinds(), stages, reranking=model.reranking, sparse=model.sparse
-    )
+        searched, legs, installed_kinds(), stages, reranking=model.reranking, sparse=model.sparse,
+        expect=vector.expect,
+    )  # fmt: skip
 
 
 @asynccontextmanager

@@ -322,6 +322,16 @@ async def test_when_meaning_fails_words_answer_and_the_page_says_so(
         await engine.search(SearchRequest("shared", mode="vector"))
 
 
+async def test_the_words_of_a_question_are_expected_before_it_is_read(runtime: Runtime) -> None:
+    expected: list[str] = []
+    store, legs = runtime.search.store, runtime.search.pipeline._legs
+    engine = SearchPipeline(store, legs, installed_kinds(), expect=expected.append)
+    await engine.search(SearchRequest("shared alpha"))
+    await engine.search(SearchRequest("shared beta", mode="keyword"))
+    await engine.search(SearchRequest("shared -gamma"))
+    assert expected == ["shared alpha"]
+
+
 async def test_when_nothing_can_answer_that_is_an_error_with_both_reasons(
     runtime: Runtime,
 ) -> None:

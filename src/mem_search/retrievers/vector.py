@@ -52,9 +52,8 @@ class QuestionVectors:
     def known(self, text: str) -> Vectors | None:
         """The vector of ``text``, if it is there: then no thread need be asked."""
         recent = self._recent.get(text)
-        if recent is None or not recent.done() or recent.exception() is not None:
-            return None
-        return recent.result()
+        is_there = recent is not None and recent.done() and recent.exception() is None
+        return recent.result() if recent is not None and is_there else None
 
     def vector(self, text: str) -> Vectors:
         """Shape (1, dimensions). Raises ModelUnavailable."""
@@ -130,15 +129,17 @@ class VectorRetriever:
         *,
         scans: bool = False,
     ) -> None:
-        self._store = store
-        self._index = index
-        self._executor = executor
-        self._scans = scans
+        self._store, self._index = store, index
+        self._executor, self._scans = executor, scans
         self._questions = QuestionVectors(embedder)
         self.space = embedder.fingerprint
         self.scores_early = True
         self._compared = 0
         self._beside: asyncio.Task[None] | None = None
+
+    def expect(self, text: str) -> None:
+        """Begin with the vector of ``text``; a failure comes again where it is wanted."""
+        self._executor.submit(self._questions.vector, text)
 
     async def rank(self, question: Question, depth: int) -> Ranking:
         """See ``Retriever``. Raises ModelUnavailable."""

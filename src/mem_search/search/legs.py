@@ -81,6 +81,17 @@ async def run_leg(leg: Retriever, question: Question, depth: int) -> LegAnswer:
         return LegAnswer(leg, report, error=known)
 
 
+async def further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
+    """The rankings as deep as a page at ``reach`` needs them. Deeper candidates only follow the
+    fused hits: the union, and with it every score, is the same for all pages of a search, so that
+    pages are consistent.
+    """
+    given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
+    return await asyncio.gather(
+        *(leg.rank(question, reach) for leg, ranking in given if len(ranking.matched))
+    )
+
+
 def _answer(leg: Retriever, ranking: Ranking, started: float) -> LegAnswer:
     count = len(ranking.candidates)
     report = LegReport(leg.name, ranking.state, count, ms(started), ranking.detail)

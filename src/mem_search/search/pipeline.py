@@ -37,7 +37,7 @@ from mem_search.rerankers import Reranking, is_reranked, texts_to_rerank, with_f
 from mem_search.retrievers import graph
 from mem_search.search import respelling, word_parts
 from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
-from mem_search.search.legs import no_answer, run_legs
+from mem_search.search.legs import further, no_answer, run_legs
 from mem_search.search.query_understanding import (
     SCRATCHPAD,
     Understood,
@@ -54,11 +54,12 @@ from mem_search.search.sparse import sparse_question
 from mem_search.search.stages import LEFT_OUT, STAGES
 from mem_search.search.stages.ordering import in_field_order
 from mem_search.search.stages.scoring import Z_SCORE_SUM
-from mem_search.search.state import Expand, Fusion, LegAnswer, SparseQuestion, Stage
+from mem_search.search.state import Expand, Fusion, SparseQuestion, Stage
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.storage.store import SearchStore
 from mem_search.text import highlight
 from mem_search.text.outline import place_in
+from mem_search.text.query.parse import is_plain
 from mem_search.text.sparse import SparseModel
 
 T = TypeVar("T")
@@ -99,7 +100,8 @@ class _Outcome:
 class SearchPipeline:
     """Search over one store with a fixed set of legs.
 
-    ``stages`` are those of the default fusion; ``expand`` is the walk of the graph leg.
+    ``stages`` are those of the default fusion; ``expand`` is the walk of the graph leg; ``expect``
+    is told what will probably be the question, before it is read.
     """
 
     def __init__(
@@ -111,11 +113,12 @@ class SearchPipeline:
         expand: Expand = graph.expand,
         reranking: Reranking | None = None,
         sparse: SparseModel | None = None,
+        expect: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._reranking, self._sparse = reranking, sparse
         self._is_weighed_ahead = False
         self._store, self._legs, self._kinds = store, legs, kinds
-        self._stages, self._expand = stages, expand
+        self._stages, self._expand, self._expect = stages, expand, expect
 
     async def search(self, request: SearchRequest) -> SearchPage:
         """Answer one search.
@@ -124,6 +127,8 @@ class SearchPipeline:
         unknown scope, Unavailable when no leg answers.
         """
         started = time.perf_counter()
+        if request.mode != "keyword" and is_plain(request.text):
+            self._expect(request.text)  # of words all count, and nearly all texts are words
         understood = await self._read(understand, request)
         query, question, analyzed = understood.request, understood.question, understood.analyzed
         if understood.is_ranked:
@@ -226,8 +231,8 @@ class SearchPipeline:
             self._is_weighed_ahead = any(each.name == SPARSE_LEG for each in outcome.legs)
         reach = query.offset + query.limit + outcome.ranked.folded
         if reach > depth and outcome.ranked.beyond and query.order == "relevance":
-            further = await _further(question, answers, reach)
-            outcome = await self._store.read(_ranked, answered, further, fusion, stages, reranks)
+            deeper = await further(question, answers, reach)
+            outcome = await self._store.read(_ranked, answered, deeper, fusion, stages, reranks)
         if reranks:
             outcome = await self._reranked(query, question, outcome)
         return replace(
@@ -256,17 +261,6 @@ async def _weigh(question: SparseQuestion | None) -> None:
     if question is not None:
         with suppress(ModelUnavailable):  # which is said where the vector is compared
             await asyncio.to_thread(question.vector)
-
-
-async def _further(question: Question, answers: Sequence[LegAnswer], reach: int) -> list[Ranking]:
-    """The rankings as deep as a page at ``reach`` needs them. Deeper candidates only follow the
-    fused hits: the union, and with it every score, is the same for all pages of a search, so that
-    pages are consistent.
-    """
-    given = [(a.leg, a.ranking) for a in answers if a.ranking is not None]
-    return await asyncio.gather(
-        *(leg.rank(question, reach) for leg, ranking in given if len(ranking.matched))
-    )
 
 
 def _browse(snapshot: SearchSnapshot, query: SearchRequest, question: Question) -> _Outcome:

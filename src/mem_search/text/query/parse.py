@@ -67,6 +67,11 @@ class _Expression:
     warnings: tuple[str, ...]
 
 
+def is_plain(text: str) -> bool:
+    """Whether ``text`` is words alone, as nearly all are: it needs no parser."""
+    return not _OPERATOR_LIKE.search(text)
+
+
 def read(
     text: str,
     *,
@@ -87,7 +92,7 @@ def read(
     tz = cast(tzinfo, now.tzinfo)
     # Lone surrogates can be neither stored nor looked up.
     clean = text.encode("utf-8", "ignore").decode("utf-8")
-    if not _OPERATOR_LIKE.search(clean):
+    if is_plain(clean):
         asked = find_times(text, now, tz) if times and not is_pasted(text) else None
         if asked is not None:
             text = "" if asked.alone else asked.rest
