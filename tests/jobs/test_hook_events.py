@@ -222,7 +222,10 @@ async def test_an_event_of_another_agent_has_its_sessions_read(
         leave(events, "1", "Stop", agent="codex")
         leave(events, "2", "Stop", agent="no-such-agent")
         assert not await events.drain()
-        assert await stored(runtime) == [("user_prompt", "Deepen the harbour basin")]
+        assert await stored(runtime) == [
+            ("session_summary", "Deepen the harbour basin"),
+            ("user_prompt", "Deepen the harbour basin"),
+        ]
         assert list(events.folder.iterdir()) == []
         (known,) = await runtime.store.ingest.locations()
         assert (known.location.path, known.followed) == (str(sessions), True)

@@ -240,6 +240,7 @@ FUNCTIONS: dict[str, Callable[[str], object]] = {
     "session.still_open": lambda text: session.still_open(f"- {text}", ["a-1"], [text]),
     "parse.read": lambda text: parse.read(text, now=NOW, kinds=installed_kinds()),
     "parse.is_pasted": parse.is_pasted,
+    "parse.is_plain": parse.is_plain,
     "safe_text.harmless": safe_text.harmless,
     "safe_text.fenced": safe_text.fenced,
     "safe_text.fenced_title": safe_text.fenced_title,
