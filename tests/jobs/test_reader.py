@@ -389,9 +389,10 @@ async def test_a_location_is_redacted_once_however_many_batches_it_has(
     assert looked_at.count(place.label) == 1
 
     monkeypatch.undo()
-    (followed,) = await runtime.store.ingest.locations()
-    assert secret not in followed.location.path
-    assert runtime.redaction.name(place.path) == followed.location.path
+    (known,) = await runtime.store.ingest.locations()
+    assert secret not in known.location.path
+    assert runtime.redaction.name(place.path) == known.location.path
+    assert not known.followed  # nobody could read it again
     assert await runtime.ingest.reader.forget_cursor(place)
 
 

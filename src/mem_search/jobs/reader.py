@@ -138,7 +138,8 @@ class LocationReader:
             now = IngestCounts()
             total = now.after(before, from_the_start=not cursor)
             is_unchanged = True
-            followed = follow and source.follows
+            # A path with a secret in it is not stored, so that only who names it can read it.
+            followed = follow and source.follows and stored.path == location.path
             by_job = report is not None
             try:
                 if not by_job:
