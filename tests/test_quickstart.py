@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from mem_search.cli.quickstart import _locations
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[1]
@@ -188,3 +189,16 @@ def test_arguments_that_cannot_be_used_end_it_before_anything_happens(
     assert done.returncode == 2
     assert done.stderr
     assert not list(Path(environ["HOME"]).iterdir())
+
+
+def test_the_notes_for_agents_of_a_project_are_counted_without_its_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = tmp_path / "harbour"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("Light the lamp first.")
+    (project / "chart.bin").write_bytes(bytes(1_000_000))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(project)
+    sizes = {(source, path): size for source, path, size in _locations()}
+    assert sizes["agent-memory", str(project)] == "  (1 file, 0.0 kB)"

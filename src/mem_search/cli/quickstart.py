@@ -162,7 +162,11 @@ def _locations() -> Iterator[tuple[str, str, str]]:
         if source.name == "git":
             continue
         for location in source.discover(machine):
-            below = _files(Path(location.path))
+            place = Path(location.path)
+            paths: Iterable[Path] = place.rglob("*") if place.is_dir() else [place]
+            if hasattr(source, "files_of"):  # of a project with notes for agents, these alone
+                paths = source.files_of(location)
+            below = _files(place, paths)
             # An editor keeps much beside its sessions.
             files = [each for each in below if recognises(source, each[0])] or below
             yield location.source, location.path, f"  ({_amount(files)})"
@@ -178,10 +182,9 @@ def _locations() -> Iterator[tuple[str, str, str]]:
         yield "git", root, ""
 
 
-def _files(place: Path) -> list[tuple[Path, os.stat_result]]:
-    """The files below ``place``, the newest first."""
+def _files(place: Path, paths: Iterable[Path]) -> list[tuple[Path, os.stat_result]]:
+    """Those of ``paths``, below ``place``, that are files, the newest first."""
     files: list[tuple[Path, os.stat_result]] = []
-    paths = place.rglob("*") if place.is_dir() else [place]
     shown = time.monotonic() + _LOOK_SECONDS if sys.stderr.isatty() else math.inf
     for path in paths:
         if time.monotonic() > shown:

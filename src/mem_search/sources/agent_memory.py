@@ -137,6 +137,10 @@ class AgentMemory(BaseSource):
             dict.fromkeys([root, *(path.parent for path, _ in _kept_files(root, _kept(location)))])
         )
 
+    def files_of(self, location: Location) -> list[Path]:
+        """The files that are read of ``location``, which has many others."""
+        return [path for path, _ in _kept_files(Path(location.path), _kept(location))]
+
     def read(self, location: Location, cursor: Mapping[str, Any]) -> Iterator[Batch]:
         root = Path(expanded(location.path))
         if not root.is_dir():
