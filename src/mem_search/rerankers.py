@@ -393,9 +393,8 @@ def reordered(hits: Sequence[Hit], scores: Values) -> list[Hit]:
     The fused scores stay with the places, so that they fall along the page and on to the next.
     """
     order = np.argsort(-scores, kind="stable").tolist()
+    said = [{**hits[row].scores, "reranker": float(scores[row])} for row in order]
     return [
-        hits[row]._replace(
-            score=hits[place].score, scores={**hits[row].scores, "reranker": float(scores[row])}
-        )
+        hits[row]._replace(score=hits[place].score, scores=said[place])
         for place, row in enumerate(order)
     ]

@@ -228,7 +228,7 @@ async def _warm_up(model: EmbeddingModel, store: Store) -> None:
     """
     loop = asyncio.get_running_loop()
 
-    async def weigh(sparse: SparseModel) -> None:
+    async def encode(sparse: SparseModel) -> None:
         if await store.indexing.has_sparse():
             await asyncio.to_thread(sparse.of_question, "warm up")
 
@@ -237,7 +237,7 @@ async def _warm_up(model: EmbeddingModel, store: Store) -> None:
         loop.run_in_executor(model.query_thread, embed, ["warm up"])
     ]
     if model.sparse is not None:
-        loading.append(weigh(model.sparse))
+        loading.append(encode(model.sparse))
     for failure in await asyncio.gather(*loading, return_exceptions=True):
         if isinstance(failure, MemSearchError):
             log.warning("a model is not ready: %s", failure)

@@ -195,17 +195,23 @@ def test_whatever_two_machines_do_they_end_equal(steps: list[Step]) -> None:
         asyncio.run(play(steps, Path(folder)))
 
 
+async def _with_one_file(stack: AsyncExitStack, place: Path) -> tuple[Machine, Machine, Path]:
+    """Two machines that share a folder, and the file that the first one has written there."""
+    folder = place / "sync"
+    laptop, desk = [
+        Machine(await stack.enter_async_context(
+            open_runtime(small(place / name), background=False)), folder)
+        for name in ("laptop", "desk")
+    ]  # fmt: skip
+    await laptop.runtime.ingest.writer.take(FILE, Batch(drafts=(_draft("a", "otters"),)))
+    await laptop.turn()
+    (file,) = folder.glob("*.gz")
+    return laptop, desk, file
+
+
 async def test_a_folder_is_not_in_step_while_half_of_a_file_is_missing(tmp_path: Path) -> None:
-    folder = tmp_path / "sync"
     async with AsyncExitStack() as stack:
-        laptop, desk = [
-            Machine(await stack.enter_async_context(
-                open_runtime(small(tmp_path / name), background=False)), folder)
-            for name in ("laptop", "desk")
-        ]  # fmt: skip
-        await laptop.runtime.ingest.writer.take(FILE, Batch(drafts=(_draft("a", "otters"),)))
-        await laptop.turn()
-        (file,) = folder.glob("*.gz")
+        _, desk, file = await _with_one_file(stack, tmp_path)
         whole = file.read_bytes()
         file.write_bytes(whole[: len(whole) // 2])
         await desk.turn()
@@ -220,16 +226,8 @@ async def test_a_folder_is_not_in_step_while_half_of_a_file_is_missing(tmp_path:
 
 
 async def test_a_machine_writes_its_own_file_again_where_it_was_damaged(tmp_path: Path) -> None:
-    folder = tmp_path / "sync"
     async with AsyncExitStack() as stack:
-        laptop, desk = [
-            Machine(await stack.enter_async_context(
-                open_runtime(small(tmp_path / name), background=False)), folder)
-            for name in ("laptop", "desk")
-        ]  # fmt: skip
-        await laptop.runtime.ingest.writer.take(FILE, Batch(drafts=(_draft("a", "otters"),)))
-        await laptop.turn()
-        (file,) = folder.glob("*.gz")
+        laptop, desk, file = await _with_one_file(stack, tmp_path)
         content = bytearray(file.read_bytes())
         content[len(content) // 2] ^= 1
         file.write_bytes(content)

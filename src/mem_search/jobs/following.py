@@ -26,6 +26,7 @@ from mem_search.jobs.reader import LocationReader
 from mem_search.model import Location
 from mem_search.model.ingest import FollowedLocation
 from mem_search.storage.sql.ingest import Ingest
+from mem_search.text.redaction import MARKER
 
 log = logging.getLogger(__name__)
 
@@ -51,7 +52,7 @@ async def follow(store: Ingest, reader: LocationReader, seconds: float) -> None:
             rounds: dict[str, list[FollowedLocation]] = {}
             for each in known:
                 # A path with a secret in it is not stored: only `sync` can read it.
-                if each.followed and each.here and "[redacted:" not in each.location.path:
+                if each.followed and each.here and MARKER not in each.location.path:
                     rounds.setdefault(each.location.source, []).append(each)
             for source, places in rounds.items():
                 lanes.start(source, partial(_read_again, reader, pauses, places))
@@ -165,7 +166,7 @@ async def _followed(store: Ingest) -> Followed:
         log.warning("cannot list the followed locations now: %s", error)
         return {}
     # A path with a secret in it is not stored: only `sync` can read it.
-    return {(each.source, each.path): each for each in known if "[redacted:" not in each.path}
+    return {(each.source, each.path): each for each in known if MARKER not in each.path}
 
 
 def _folders_of(followed: Followed) -> Folders:

@@ -17,7 +17,7 @@ from mem_search.model.jobs import JobState
 from mem_search.storage.redacted import Sealed, SecretBox
 from mem_search.storage.sql.jobs import StoredJobs
 from mem_search.text import secret_rules
-from mem_search.text.redaction import redact
+from mem_search.text.redaction import MARKER, redact
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +89,7 @@ class SealedParams:
 
 def names_a_secret(state: JobState) -> bool:
     """Whether a parameter is known only to the worker that was given it."""
-    return "[redacted:" in json.dumps(state.params) and "spooled" not in state.params
+    return MARKER in json.dumps(state.params) and "spooled" not in state.params
 
 
 def _is_secret(params: Mapping[str, Any]) -> bool:

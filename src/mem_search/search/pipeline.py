@@ -116,7 +116,7 @@ class SearchPipeline:
         expect: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._reranking, self._sparse = reranking, sparse
-        self._is_weighed_ahead = False
+        self._compares_sparse = False
         self._store, self._legs, self._kinds = store, legs, kinds
         self._stages, self._expand, self._expect = stages, expand, expect
 
@@ -195,10 +195,9 @@ class SearchPipeline:
             weights = query.fusion.weights
             legs = [leg for leg in self._legs if weights.get(leg.name)] or [*self._legs]
         depth = VECTOR_DEPTH if query.mode == "vector" else DEPTH
-        weighed = sparse_question(self._sparse, query, question.text)
+        sparse = sparse_question(self._sparse, query, question.text)
         # Only where the last search compared it: a store of commits and documents never does.
-        ahead = weighed if self._is_weighed_ahead else None
-        weighing = asyncio.create_task(_weigh(ahead))
+        encoding = asyncio.create_task(_encode(sparse if self._compares_sparse else None))
         answers = await run_legs(self._store, legs, question, depth)
         again = False
         for answer in answers:
@@ -220,15 +219,15 @@ class SearchPipeline:
         if question.times or question.lifts:
             others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
             named = [each.ranking for each in others if each.ranking is not None]
-        await weighing
-        answered = LegResults(asked, question, answers, depth, traits, self._expand, named, weighed)
+        await encoding
+        answered = LegResults(asked, question, answers, depth, traits, self._expand, named, sparse)
         fusion: Fusion = Z_SCORE_SUM
         stages = self._stages
         if query.fusion is not None:
             fusion, stages = WeightedRrf(query.fusion), RRF_STAGES
         outcome = await self._store.read(_ranked, answered, rankings, fusion, stages, reranks)
-        if weighed is not None:
-            self._is_weighed_ahead = any(each.name == SPARSE_LEG for each in outcome.legs)
+        if sparse is not None:
+            self._compares_sparse = any(each.name == SPARSE_LEG for each in outcome.legs)
         reach = query.offset + query.limit + outcome.ranked.folded
         if reach > depth and outcome.ranked.beyond and query.order == "relevance":
             deeper = await further(question, answers, reach)
@@ -256,7 +255,7 @@ class SearchPipeline:
         return replace(outcome, results=results, notice=notice)
 
 
-async def _weigh(question: SparseQuestion | None) -> None:
+async def _encode(question: SparseQuestion | None) -> None:
     """Make the vector of ``question`` in a thread while the legs search."""
     if question is not None:
         with suppress(ModelUnavailable):  # which is said where the vector is compared

@@ -295,7 +295,7 @@ def _likeliest(data: bytes) -> str:
             return best
     if b"\r" in data and b"\n" not in data:
         return "mac_roman"  # no program but those of old Macs ends lines so
-    # The euro sign of ISO 8859-15 is a sign that no text has in Windows-1252.
+    # Byte A4 is the euro sign in ISO 8859-15, and in Windows-1252 a sign that few texts have.
     return "iso8859-15" if b"\xa4" in data and not _C1.search(data) else "cp1252"
 
 

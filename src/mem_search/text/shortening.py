@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.text.redaction import redact
+from mem_search.text.redaction import MARKER, redact
 
 _MAX_BEHIND_CHARS: Final = 4_000
 """Characters behind the cut that are read as well: they tell whether a secret stands at it."""
 _MAX_WORD_CHARS: Final = 16_000
 _WORD_END: Final = pattern(rf"[!-~]{{0,{_MAX_WORD_CHARS}}}+")
-_MARKER: Final = "[redacted:"
 _READ_FOR_A_LINE: Final = 8
 """Times the length of a line; blanks become one, so more than its length is read."""
 
@@ -39,7 +38,7 @@ def cut(text: str, limit: int) -> str:
     if len(text) <= limit:
         return text
     head = text[:limit]
-    marker = text.rfind(_MARKER, 0, limit + len(_MARKER) - 1)
+    marker = text.rfind(MARKER, 0, limit + len(MARKER) - 1)
     if marker > 0 and "]" not in head[marker:]:
         head = head[:marker].rstrip()
     for mark in ("\n\n", "\n", " "):

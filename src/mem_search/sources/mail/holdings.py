@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from mem_search.text.redaction import MARKER
+
 MARK: Final = 12
 """Characters of a mark: 48 bits, so a hundred thousand names are told apart."""
 
@@ -37,7 +39,7 @@ class Holdings:
         held: Mapping[str, str] = cursor.get("held", {})
         # A name with a secret in it is stored as another name, so its file cannot be found again.
         self._files = {
-            name: tuple(said.split("\n")) for name, said in held.items() if "[redacted:" not in name
+            name: tuple(said.split("\n")) for name, said in held.items() if MARKER not in name
         }
         self._count = Counter(each for ids in self._files.values() for each in ids)
         self._boxes: dict[str, list[str]] = {

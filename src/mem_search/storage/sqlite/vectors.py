@@ -226,9 +226,8 @@ class VectorRows:
     _adding: threading.Lock = field(default_factory=threading.Lock)
 
     def cosines(self, connection: sqlite3.Connection, query: Vectors, passages: Numbers) -> Values:
-        """For each of ``passages`` the cosine of its nearer half; NaN without a vector.
-
-        ``query`` has shape (1, dimensions).
+        """For each of ``passages`` the cosine of its nearer half to ``query``, of shape
+        (1, dimensions); NaN without a vector.
         """
         cosines = np.full(len(passages), np.nan)
         count = self._count  # before the rows: they have at least so many
@@ -236,6 +235,12 @@ class VectorRows:
         near = None
         if 1 < count < _SPREAD * len(passages):
             near = matvec(rows.matrix[:count], query[0])
+
+        def of_rows(numbers: NDArray[np.int32]) -> Values:
+            if near is not None:
+                return near[numbers].astype(np.float64)
+            return _gathered(rows.matrix, numbers, query[0])
+
         for start in range(0, len(passages), _CHUNK):
             some = passages[start : start + _CHUNK]
             first = rows.first[np.where(some < len(rows.first), some, 0)]
@@ -244,7 +249,11 @@ class VectorRows:
             kept = first > 0
             part = cosines[start : start + _CHUNK]
             if kept.any():
-                part[kept] = _scored(rows, near, first[kept], some[kept], query[0])
+                own, two = first[kept], rows.two[some[kept]]
+                scores = of_rows(own)
+                if two.any():
+                    scores[two] = np.maximum(scores[two], of_rows(own[two] + 1))
+                part[kept] = scores
             if not kept.all():
                 lacking = np.flatnonzero(~kept)
                 places, vectors = self._read(connection, some[lacking])
@@ -383,27 +392,6 @@ class VectorRows:
                 )
             self._rows = _Rows(first, two, matrix)
         return self._rows
-
-
-def _scored(
-    rows: _Rows,
-    near: NDArray[np.float32] | None,
-    first: NDArray[np.int32],
-    passages: Numbers,
-    query: Any,
-) -> Values:
-    """``near`` has the cosine of every row, where they are known."""
-
-    def of_rows(numbers: NDArray[np.int32]) -> Values:
-        if near is not None:
-            return near[numbers].astype(np.float64)
-        return _gathered(rows.matrix, numbers, query)
-
-    two = rows.two[passages]
-    cosines = of_rows(first)
-    if two.any():
-        cosines[two] = np.maximum(cosines[two], of_rows(first[two] + 1))
-    return cosines
 
 
 def _gathered(matrix: NDArray[np.float32], rows: NDArray[np.int32], query: Any) -> Values:
