@@ -41,6 +41,9 @@ _NUMBER = 8
 
 _WORKER = ["-P", "-m", "mem_search", "worker", "run", "--background"]
 _WITH_A_SECRET = "token ghp_" + "abcdefghijklmnopqrstuvwxyz0123456789"
+_CHOSEN = ("MEM_SEARCH_SYSTEM", "MEM_SEARCH_TEST_STORE")
+"""Variables that choose what is tested."""
+
 _READ_AT_START = ("PYTHON", "LC_", "LANG")
 """Beginnings of the names of variables that the interpreter reads when it starts."""
 
@@ -123,17 +126,21 @@ def _feed(handle: int, given: bytes) -> None:
 
 def environment() -> dict[str, str]:
     """That of the tests, without settings of ours, and with the modules of this checkout."""
+    return _of_an_interpreter() | chosen_store.environment()
+
+
+def _of_an_interpreter() -> dict[str, str]:
+    """It starts no server of a store: the process that imports this may run no test."""
     kept = {n: v for n, v in os.environ.items() if not n.startswith(("MEM_SEARCH_", "CLAUDE_"))}
-    kept |= chosen_store.environment()
-    if system := os.environ.get("MEM_SEARCH_SYSTEM"):
-        kept["MEM_SEARCH_SYSTEM"] = system
-    return kept | {"PYTHONPATH": f"{SOURCE}:{PLAIN}" if system == "plain" else SOURCE}
+    kept |= {n: os.environ[n] for n in _CHOSEN if n in os.environ}
+    plain = kept.get("MEM_SEARCH_SYSTEM") == "plain"
+    return kept | {"PYTHONPATH": f"{SOURCE}:{PLAIN}" if plain else SOURCE}
 
 
 _starting = threading.Lock()
 
 
-_shared = [environment()]
+_shared = [_of_an_interpreter()]
 
 
 def share(environ: Mapping[str, str]) -> None:

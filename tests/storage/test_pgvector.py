@@ -101,6 +101,17 @@ async def test_an_index_is_of_one_owner_and_one_space(store: PostgresStore) -> N
     await other.close()
 
 
+async def test_of_owners_that_build_at_once_one_does_and_the_others_after_it() -> None:
+    stores = [await filled(uuid4().hex, vectors(MANY, seed=n)) for n in range(3)]
+    indexes = [each.open_index("space", DIMENSIONS) for each in stores]
+    built = await asyncio.gather(*(index.build(MANY) for index in indexes))
+    assert True in built  # a second one too, if it came after the first
+    for done, index in zip(built, indexes, strict=True):
+        assert await index.build(MANY) is not done
+    for each in stores:
+        await each.close()
+
+
 async def test_of_several_workers_one_builds_and_what_a_dead_one_left_is_built_again(
     store: PostgresStore,
 ) -> None:

@@ -123,32 +123,30 @@ class Database:
         return await self._write(query, searched=False)
 
     async def _write(self, query: Callable[[Connection], T], *, searched: bool) -> T:
+        def once() -> T:
+            with self._writing.connection() as connection:
+                with connection.begun():
+                    result = query(connection)
+                if searched and self.replica is not None:
+                    self.replica.wrote(connection)
+                return result
+
         def call() -> T:
             with translated(self.place):
-                for attempt in range(1, _ATTEMPTS + 1):
-                    try:
-                        with self._writing.connection() as connection:
-                            with connection.begun():
-                                result = query(connection)
-                            if searched and self.replica is not None:
-                                self.replica.wrote(connection)
-                            return result
-                    except psycopg.errors.TransactionRollback:
-                        if attempt == _ATTEMPTS:
-                            raise
-                raise AssertionError
+                return _repeated(once)
 
         return await asyncio.get_running_loop().run_in_executor(self._writers, call)
 
     async def apart(self, work: Callable[[Connection], T]) -> T:
         """Run ``work(connection)`` as the role that owns the tables, outside a transaction and on
-        a connection of its own: it may take minutes, and vacuums or builds an index. A
-        cancellation ends its statement before it is passed on.
+        a connection of its own: it may take minutes, and vacuums or builds an index. It runs again
+        as a ``write`` does: two builds on one table wait for each other. A cancellation ends its
+        statement before it is passed on.
         """
 
         def administered(connection: Connection) -> T:
             connection.administer()
-            return work(connection)
+            return _repeated(lambda: work(connection))
 
         return await self._own_connection(administered)
 
@@ -280,3 +278,14 @@ class Database:
 def _call_soon(loop: asyncio.AbstractEventLoop, woken: Callable[[], None]) -> None:
     with suppress(RuntimeError):  # the loop ends
         loop.call_soon_threadsafe(woken)
+
+
+def _repeated(work: Callable[[], T]) -> T:
+    """Run ``work`` again while the server ends it for the sake of another (SQLSTATE class 40)."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            return work()
+        except psycopg.errors.TransactionRollback:
+            if attempt == _ATTEMPTS:
+                raise
+    raise AssertionError

@@ -153,7 +153,9 @@ class PgvectorIndex(VectorIndex):
         return f"vectors_{hashlib.sha256(of).hexdigest()[:16]}"
 
     async def build(self, least: int = MIN_INDEXED) -> bool:
-        """Build the index if at least so many entries have none; whether it did."""
+        """Build the index if at least so many entries have none, and nobody else builds one on this
+        database; whether it did.
+        """
         self._check()
         return await self._apart(lambda c: self._built(c, least))
 
@@ -172,9 +174,9 @@ class PgvectorIndex(VectorIndex):
         rows = self._rows(connection)
         if connection.count(f"select count(*) from (select 1 {rows} limit %s) s", (least,)) < least:
             return False
-        # Of several workers one builds; its lock goes with its connection.
-        if not connection.one("select pg_try_advisory_lock(%s, hashtext(%s))",
-                              (_LOCK, self.index))[0]:  # fmt: skip
+        # Of several workers one builds, of any owner: two builds on one table wait for each other
+        # until the server ends one. The lock goes with its connection.
+        if not connection.one("select pg_try_advisory_lock(%s)", (_LOCK,))[0]:
             return False
         # Another may have built it since the first look.
         whole = self._is_whole(connection)
