@@ -34,6 +34,10 @@ Becomes 0.1.0.
 ### Added
 
 - A search.
+
+### For whoever has a development version
+
+- The schema starts anew.
 """
 
 

@@ -25,6 +25,10 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 NAME: Final = "mem-search"
 VERSION: Final = re.compile(r"\d+\.\d+\.\d+(?:(?:a|b|rc)\d+)?")
 _UNRELEASED: Final = "## [Unreleased]\n"
+_FOR_DEVELOPMENT: Final = re.compile(
+    r"^### For whoever has a development version\n.*?(?=^### |\Z)", re.MULTILINE | re.DOTALL
+)
+"""What somebody with an unreleased version has to do, which no release has."""
 _VERSIONED: Final = (
     ("src/mem_search/__init__.py", r'(?<=__version__ = ")[^"]+'),
     ("plugin/.claude-plugin/plugin.json", r'(?<="version": ")[^"]+'),
@@ -78,6 +82,7 @@ def released(changelog: str, version: str, day: str) -> str:
     end = rest.find("\n## [")
     changes, older = (rest, "") if end < 0 else (rest[: end + 1], rest[end + 1 :])
     changes = re.sub(r"^Becomes .*\n+", "", changes.lstrip("\n"))
+    changes = _FOR_DEVELOPMENT.sub("", changes)
     if not heading or not changes.strip():
         raise Unfit("CHANGELOG.md has nothing under [Unreleased]")
     if f"## [{version}]" in older:

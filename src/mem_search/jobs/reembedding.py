@@ -3,7 +3,7 @@
 Every passage is embedded by the new model beside the vectors that are served. When none is left, a
 new index is filled, the worker changes over between two steps of the indexer, and the old vectors
 are deleted. A search works with the model that it began with to its end, so spaces never mix
-(ADR 0025). The job resumes where it was: a passage with a vector is not embedded again.
+(ADR 0002). The job resumes where it was: a passage with a vector is not embedded again.
 """
 
 from __future__ import annotations

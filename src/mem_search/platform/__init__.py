@@ -6,7 +6,7 @@ way stands beside it here, or the answer is that it is not known.
 
 Work that no search waits for gets a lower priority. A search passes from thread to thread several
 times. Where imports keep all processors busy, it waits for a processor at each step, unless the
-system prefers its threads. ADR 0014 has figures.
+system prefers its threads. ADR 0008 has figures.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A node is a text, or ``[tag, attributes, *nodes]`` with one of ``TAGS``. No HTML is written: the
 page makes each element itself and knows these tags alone, so that stored text cannot become any
-other one (ADR 0050). HTML in Markdown is text, and a picture is the link to it.
+other one (ADR 0030). HTML in Markdown is text, and a picture is the link to it.
 
 A link has ``ref`` where it leads to a record, ``href`` for an address of the web, and ``find`` for
 what is searched: a note that nothing here is called after.

@@ -3,7 +3,7 @@
 A reply is a tree of dataclasses marked with ``@schema``. mypy checks how they are built, pydantic
 writes them and describes them in OpenAPI. They are not validated on the way out: that would cost
 as much as writing them, and refuse a text with half a surrogate pair, which records may have
-(ADR 0016).
+(ADR 0034).
 
 A field is the attribute of the noun that is called as it is. ``From`` names another one, or what is
 made of its value, as ``At`` does for requests:

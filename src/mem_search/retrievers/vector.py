@@ -4,7 +4,7 @@ In a small store all vectors are compared, which is exact and takes less time th
 and then the index is asked beside, to see whether it finds as much (ADR 0051). In a larger one the
 index is asked without a filter and its hits are grouped by kind afterwards; a filter is applied to
 more hits than needed, the more the fewer records pass it. Where that cannot fill the ranking all
-that pass are compared, so that no filter loses a match; its cost grows with them (ADR 0013).
+that pass are compared, so that no filter loses a match; its cost grows with them (ADR 0051).
 """
 
 from __future__ import annotations

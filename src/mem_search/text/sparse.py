@@ -2,7 +2,7 @@
 
 A model (``embedders.bundled.BundledSparse``) weighs every piece of the vocabulary for a text: one
 about a "panic" gets "crash", too. The score of a passage is the sum of the products of its weights
-and the question's (ADR 0043).
+and the question's (ADR 0004).
 """
 
 from __future__ import annotations

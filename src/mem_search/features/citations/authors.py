@@ -3,7 +3,7 @@
 The name of a person is split, because styles print its parts in different orders. Anything else
 is kept whole as ``literal``, so that no style turns an institution, a program or an address into
 a family name. In doubt a name stays whole: whole it is right in every style but for the order of
-its words, and split wrongly it is another name. Pure functions; ADR 0011 has the reasons.
+its words, and split wrongly it is another name. Pure functions; ADR 0027 has the reasons.
 
 Sources: CSL 1.0.2 "Name variables"; "von Last, Jr, First" as in BibTeXing, section 4; initials
 after the family name as in Citing Medicine, 2nd edition, chapter 1.

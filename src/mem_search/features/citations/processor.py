@@ -1,6 +1,6 @@
 """citeproc-py with its known defects repaired; the only module that imports it.
 
-citeproc-py 0.11 renders the current APA, MLA and Chicago styles wrongly in the ways that ADR 0011
+citeproc-py 0.11 renders the current APA, MLA and Chicago styles wrongly in the ways that ADR 0027
 lists. The elements below replace its own, because the last class of a name wins. Other defects
 are avoided by marking the data with noncharacters of Unicode, which exist for such use, and
 finishing the text here. The tests contain the expected references.

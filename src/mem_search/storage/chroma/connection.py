@@ -3,7 +3,7 @@
 The official client cannot be given a connection (it creates its HTTP session and asks the server
 within its constructor), costs a second and 60 MB to import, and needs 1.5 ms more for each query.
 All servers of version 1 have the same HTTP interface. A test compares the answers with those that
-the official client gets; ADR 0020 has the figures.
+the official client gets; ADR 0001 has the figures.
 
 IndexUnavailable
 ├── Unreachable       no connection

@@ -181,7 +181,7 @@ create table embedding_models(
 );
 -- entry_id = 2 * passage + half: a passage longer than the model's window is embedded as two
 -- overlapping halves. Little-endian float16 rows of unit length. The table has rowids, so that it
--- is as large as what is in it (ADR 0013).
+-- is as large as what is in it (ADR 0051).
 create table vectors(
     entry_id integer not null,
     model_id integer not null references embedding_models(id) on delete cascade,
