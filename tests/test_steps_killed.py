@@ -28,27 +28,34 @@ WORKER = """
 import asyncio, inspect, os, signal, sys
 from functools import wraps
 from pathlib import Path
+from chosen_store import SERVER
 from runtimes import small
 from mem_search.extractors.extraction import Extraction
 from mem_search.ingest import indexer, spool
 from mem_search.ingest.prepare_process import PrepareProcess
 from mem_search.jobs.tasks import ImportJob
-from mem_search.storage.chroma.index import ChromaIndex
-from mem_search.storage.sqlite.records import SqliteIngest
 from mem_search.storage.sql.jobs import StoredJobs
-from mem_search.storage.sqlite.vectors import SqliteIndexing
 from mem_search.wiring import open_runtime
+
+if SERVER:
+    from mem_search.storage.postgres.records import PostgresIngest as Ingest
+    from mem_search.storage.postgres.vector_index import PgvectorIndex as Index
+    from mem_search.storage.postgres.vectors import PostgresIndexing as Indexing
+else:
+    from mem_search.storage.chroma.index import ChromaIndex as Index
+    from mem_search.storage.sqlite.records import SqliteIngest as Ingest
+    from mem_search.storage.sqlite.vectors import SqliteIndexing as Indexing
 
 STEPS = {
     "extracted": (Extraction, "read"),
     "prepared": (PrepareProcess, "prepare"),
-    "stored": (SqliteIngest, "store_batch"),
+    "stored": (Ingest, "store_batch"),
     "read": (ImportJob, "run"),
     "noted": (StoredJobs, "note_result"),
     "removed": (spool, "discard"),
     "embedded": (indexer, "vectors_of"),
-    "kept": (SqliteIndexing, "store_vectors"),
-    "indexed": (ChromaIndex, "upsert"),
+    "kept": (Indexing, "store_vectors"),
+    "indexed": (Index, "upsert"),
 }
 
 def die_after(owner, name):
