@@ -18,8 +18,9 @@ from mem_search.model import (
     SearchRequest,
     Snippet,
 )
-from mem_search.renderers.record_json import SearchReply, SnippetSpan, WholeRecord
+from mem_search.renderers.record_json import SearchReply, SearchResult, SnippetSpan, WholeRecord
 from mem_search.renderers.schema import to_json, to_values
+from mem_search.renderers.token_budget import page_json
 
 RECORD = Record(
     number=7,
@@ -191,3 +192,27 @@ def test_half_a_surrogate_pair_is_written_as_an_escape() -> None:
 def test_empty_values_have_no_key() -> None:
     assert "page" not in to_values(SnippetSpan.of(Snippet("login", 4, 9)))
     assert to_values(SnippetSpan(start=4, end=9, sha256="", page=3))["page"] == 3
+
+
+def test_words_are_marked_by_the_language_that_the_record_has() -> None:
+    bill = replace(RECORD, title="Rechnung 47", text="Rechnung bezahlt")
+    for metadata, marked in (({"text_language": "de"}, ((0, 8),)), ({"text_language": "x"}, ())):
+        result = Result(replace(bill, metadata=metadata), 1.0, Snippet("Rechnung bezahlt", 0, 16))
+        shown = SearchResult.of(result, ("rechnungen",))
+        assert (shown.highlights.title, shown.highlights.snippet) == (marked, marked)
+
+
+def test_numbers_of_more_than_64_bits_and_odd_texts_of_a_page_stay_as_they_are() -> None:
+    odd = replace(RECORD, title="half \ud83d", metadata={"number": 2**70, "share": 1e300})
+    page = SearchPage(
+        SearchRequest("login \udc80"),
+        (Result(odd, 1.0, Snippet("login", 4, 9)),),
+        1,
+        {},
+        SearchReport(requested="hybrid", realised="hybrid", legs=(), coverage=1.0),
+    )
+    for names in ((), ("title", "metadata")):
+        reply = json.loads(page_json(page, None, names))
+        assert reply["query"] == "login \udc80"
+        assert reply["results"][0]["title"] == "half \ud83d"
+        assert reply["results"][0]["metadata"] == odd.metadata

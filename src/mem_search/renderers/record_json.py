@@ -27,7 +27,8 @@ from mem_search.renderers.schema import (
     texts,
 )
 from mem_search.search.citations import Span, words_of
-from mem_search.text.highlight import WordMatcher, word_matcher
+from mem_search.text.highlight import word_matcher
+from mem_search.text.stems import stored_language
 
 _TITLE_LENGTH = 100
 
@@ -156,7 +157,9 @@ class SearchResult(RecordFields):
     similar: list[str]
 
     @classmethod
-    def of(cls, result: Result, matcher: WordMatcher) -> Self:  # type: ignore[override]
+    def of(cls, result: Result, words: tuple[str, ...]) -> Self:  # type: ignore[override]
+        """``words`` of the question are marked."""
+        matcher = word_matcher(words, stored_language(result.record.metadata))
         title = title_of(result.record)
         return projected(
             cls,
@@ -232,11 +235,11 @@ class SearchReply:
 
     @classmethod
     def of(cls, page: SearchPage) -> Self:
-        matcher = word_matcher(words_of(page.report.analyzed))
+        words = words_of(page.report.analyzed)
         return projected(
             cls,
             page,
-            results=[SearchResult.of(result, matcher) for result in page.results],
+            results=[SearchResult.of(result, words) for result in page.results],
             facets=facets_of(page),
         )
 

@@ -281,13 +281,13 @@ def to_json(value: Any, kind: Any = None) -> bytes:
         return _encoded(dumped(values))
 
 
-def to_json_with(value: DataclassInstance, field: str, values: Any, written: str) -> bytes:
-    """``to_json`` with ``values`` as ``field``, which are ``written`` as JSON already."""
+def to_json_with(value: DataclassInstance, field: str, written: str) -> bytes:
+    """``to_json`` with ``written`` as ``field``, which is JSON already."""
     whole = to_values(replace(value, **{field: []}))
     try:
         return orjson.dumps({**whole, field: orjson.Fragment(_encoded(written))})
     except orjson.JSONEncodeError:  # half a surrogate pair
-        return _encoded(dumped({**whole, field: values}))
+        return _encoded(dumped({**whole, field: json.loads(written)}))
 
 
 def _encoded(written: str) -> bytes:

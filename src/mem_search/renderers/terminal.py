@@ -39,6 +39,7 @@ from mem_search.renderers.safe_text import harmless, one_line
 from mem_search.search.citations import words_of
 from mem_search.text.control_characters import BOLD, DIM, HINT, KIND, MARKS, PLAIN, REF, WORD
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
+from mem_search.text.stems import stored_language
 
 MIN_COLUMNS: Final = 40
 MAX_COLUMNS: Final = 240
@@ -88,11 +89,11 @@ class Screen:
 def listing(page: SearchPage, display: DisplayOptions, screen: Screen, spans: bool = True) -> str:
     """``page`` for ``screen``; without ``spans`` a line a result."""
     words = words_of(page.report.analyzed)
-    matcher = word_matcher(words)
     groups = _folded(page)
     wide = max((cell_len(_kind(result.record)) for result, _ in groups), default=0)
     lines = [PLAIN + heading(page, display)] if not page.relevant else []
     for result, others in groups:
+        matcher = word_matcher(words, stored_language(result.record.metadata))
         lines += _lines(result, others, words, matcher, display, screen, wide, spans)
     lines += _wrapped([totals(page, display)] if page.relevant else [], screen)
     lines += _wrapped((*facet_lines(page), *notes(page, display)), screen)

@@ -8,6 +8,7 @@ record that is opened and the texts of MCP tools are cut as well.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
@@ -21,7 +22,7 @@ from mem_search.renderers.record_json import (
     SearchResult,
     WholeRecord,
 )
-from mem_search.renderers.schema import as_subclass, dumped, to_json_with, to_values
+from mem_search.renderers.schema import as_subclass, dumped, to_json, to_json_with, to_values
 from mem_search.text import token_count
 
 if TYPE_CHECKING:
@@ -124,37 +125,37 @@ def page_within(
 
     With ``names`` results have only these fields.
     """
-    reply, values, _ = _page_within(page, limit, names)
-    return as_subclass(ChosenReply, reply, results=values) if names else reply
+    reply, written = _page_within(page, limit, names)
+    return as_subclass(ChosenReply, reply, results=json.loads(written)) if names else reply
 
 
 def page_json(page: SearchPage, limit: int | None, names: Collection[str] = ()) -> bytes:
     """``page_within`` as JSON. What was counted is what is sent: results are written once."""
-    reply, values, written = _page_within(page, limit, names)
-    return to_json_with(reply, "results", values, written)
+    reply, written = _page_within(page, limit, names)
+    return to_json_with(reply, "results", written)
 
 
 def _page_within(
     page: SearchPage, limit: int | None, names: Collection[str]
-) -> tuple[SearchReply, list[Any], str]:
-    """The reply, its results as plain values, and these as JSON."""
+) -> tuple[SearchReply, str]:
+    """The reply, and its results as JSON."""
     reply = SearchReply.of(page)
-    values = to_values(reply.results, list[SearchResult])
-    if names:
-        values = [SOME_FIELDS.of(each, names) for each in values]
-    written = dumped(values)
+
+    def first(count: int) -> str:
+        results = reply.results[:count]
+        if names:
+            values = to_values(results, list[SearchResult])
+            return dumped([SOME_FIELDS.of(each, names) for each in values])
+        return to_json(results, list[SearchResult]).decode()
+
+    kept = len(reply.results)
+    written = first(kept)
     if limit is not None and not fits(written, limit):
-        by_result = {id(result): each for result, each in zip(page.results, values, strict=True)}
-
-        def shown(count: int) -> tuple[SearchPage, list[Any]]:
-            less = shortened(page, count, limit)
-            return less, [by_result[id(result)] for result in less.results]
-
-        kept = most_that(lambda count: fits(dumped(shown(count)[1]), limit), len(page.results))
-        less, values = shown(kept)
-        reply, written = SearchReply.of(less), dumped(values)
+        kept = most_that(lambda count: fits(first(count), limit), kept)
+        written = first(kept)
+        reply = SearchReply.of(shortened(page, kept, limit))
     reply.tokens_used = token_count.count(written)
-    return reply, values, written
+    return reply, written
 
 
 def record_within(record: WholeRecord, limit: int | None) -> WholeRecord | RecordExcerpt:

@@ -15,6 +15,7 @@ from mem_search.records.registry import installed_kinds
 from mem_search.text.highlight import WordMatcher, highlight, snippet, word_matcher
 from mem_search.text.languages import words
 from mem_search.text.outline import place_in
+from mem_search.text.stems import stored_language
 from mem_search.text.words import STOP_WORDS
 
 SNIPPET_LENGTH = 200
@@ -86,7 +87,6 @@ def cite(page: SearchPage) -> tuple[CitedResult, ...]:
     """The results of ``page`` with the texts that its request asks for."""
     request, texts = page.request, page.request.texts
     words = words_of(page.report.analyzed)
-    matcher = word_matcher(words)
     is_ranked = page.report.realised != "filter"
     length = (texts.snippet_length if texts.snippets else None) or SNIPPET_LENGTH
     return tuple(
@@ -94,7 +94,7 @@ def cite(page: SearchPage) -> tuple[CitedResult, ...]:
             record=result.record,
             relevance=relevance(page, result),
             citation=(cited := citation(result.record)),
-            title_words=matcher.spans(cited.source_title),
+            title_words=(matcher := _matcher(result, words)).spans(cited.source_title),
             snippet=_snippet_span(result) if texts.snippets else None,
             snippet_words=matcher.spans(result.snippet.text) if texts.snippets else (),
             match_fields=match_fields(result, matcher) if is_ranked else (),
@@ -158,6 +158,10 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
     return tuple(
         Annotation(span, str(record.ref), _surroundings(record.text, span, words)) for span in taken
     )
+
+
+def _matcher(result: Result, words: tuple[str, ...]) -> WordMatcher:
+    return word_matcher(words, stored_language(result.record.metadata))
 
 
 def match_fields(result: Result, matcher: WordMatcher) -> tuple[MatchField, ...]:

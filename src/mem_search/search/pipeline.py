@@ -61,6 +61,7 @@ from mem_search.text import highlight
 from mem_search.text.outline import place_in
 from mem_search.text.query.parse import is_plain
 from mem_search.text.sparse import SparseModel
+from mem_search.text.stems import stored_language
 
 T = TypeVar("T")
 
@@ -342,7 +343,8 @@ def _hydrate(
         # The passage may have been deleted since it was ranked, and another may have its number.
         end = min(end, len(record.text))
         start = min(start, end)
-        cut = highlight.snippet(record.text, start, end, words, length=length)
+        language = stored_language(record.metadata)
+        cut = highlight.snippet(record.text, start, end, words, length=length, language=language)
         heading = ""
         if above or page is not None or "# " in record.text[start:end]:
             page, heading = place_in(record.text, (start, page, above), cut.start + length // 6)

@@ -20,7 +20,8 @@ WORD = pattern(r"[^\W_]+")
 class WordMatcher:
     """Recognizes the words of a query and their inflections; made by ``word_matcher``."""
 
-    def __init__(self, words: tuple[str, ...]) -> None:
+    def __init__(self, words: tuple[str, ...], language: str | None = None) -> None:
+        self._language = language
         runs = [run for word in words for run in RUN.findall(word)]
         self._pairs = [pair for run in runs if is_cjk(run) for pair in bigrams(run)]
         self._words = [run for run in runs if not is_cjk(run)]
@@ -59,9 +60,10 @@ class WordMatcher:
         """The places of words of ``text[start:end]`` that are one of the words by the rules of its
         language, if that is one of ``stems.SNOWBALL``.
         """
-        shown = text[start:end]
-        # Looking for the language of every English text would take longer than marking it.
-        language = "" if " the " in shown or not self._words else stems.language_of(shown)
+        shown, language = text[start:end], self._language
+        if language is None:
+            # Looking for the language of every English text would take longer than marking it.
+            language = "" if " the " in shown or not self._words else stems.language_of(shown)
         if not language:
             return
         asked = {*stems.stemmed(self._words, language)}
@@ -139,9 +141,11 @@ class WordMatcher:
 
 
 @lru_cache(maxsize=256)
-def word_matcher(words: tuple[str, ...]) -> WordMatcher:
-    """The cached matcher of ``words``, which are lower-case."""
-    return WordMatcher(words)
+def word_matcher(words: tuple[str, ...], language: str | None = None) -> WordMatcher:
+    """The cached matcher of ``words``, which are lower-case, in texts in ``language``, which is
+    as in ``stems.language_of``; None where each text tells its own.
+    """
+    return WordMatcher(words, language)
 
 
 @lru_cache(maxsize=16_384)
@@ -189,16 +193,22 @@ _LONG_WORD = 40
 
 
 def snippet(
-    text: str, start: int, end: int, words: Iterable[str], *, length: int = SNIPPET_CHARS
+    text: str,
+    start: int,
+    end: int,
+    words: Iterable[str],
+    *,
+    length: int = SNIPPET_CHARS,
+    language: str | None = None,
 ) -> Snippet:
     """The window of at most ``length`` characters in ``text[start:end]`` with most of ``words``.
 
-    ``words`` are lower-case and match as in ``highlight``. The span begins and ends with whole
+    ``words`` and ``language`` are as in ``word_matcher``. The span begins and ends with whole
     words: ``result.text == text[result.start:result.end]``.
     """
     if end - start <= length:
         return _trimmed(text, start, end)
-    hits = list(word_matcher(tuple(words)).places(text, start, end))
+    hits = list(word_matcher(tuple(words), language).places(text, start, end))
     if not hits:
         return _window(text, start, length, start, end)
     lead = length // 6

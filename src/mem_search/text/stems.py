@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 from mem_search.patterns import pattern
 from mem_search.text.stop_words import STOP_WORDS
@@ -93,6 +93,12 @@ def language_of(text: str) -> str:
     if len(STOP_WORDS[language].intersection(words)) < least or count < MIN_SHARE * len(words):
         return ""
     return language if count >= OTHER_THAN_ENGLISH * dict(others).get("en", 0) else ""
+
+
+def stored_language(metadata: Mapping[str, Any]) -> str:
+    """The language of the text of a record with this ``metadata``, as ``language_of`` told it."""
+    language = metadata.get(LANGUAGE, "")
+    return language if language in SNOWBALL else ""
 
 
 def question_language(words: Sequence[str]) -> str:

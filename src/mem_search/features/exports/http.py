@@ -42,7 +42,6 @@ from mem_search.renderers.token_budget import fits, page_json, shortened
 from mem_search.renderers.universal import url_of
 from mem_search.sources.jsonl import export_line, export_tombstone
 from mem_search.text import token_count
-from mem_search.text.highlight import word_matcher
 from mem_search.validation import nearest
 
 log = logging.getLogger(__name__)
@@ -214,7 +213,6 @@ COLUMNS = (
 """Named as in JSON. Times are ISO 8601 in UTC; tags are separated by "; ". The page is
 that of the snippet."""
 
-_NO_WORDS = word_matcher(())
 _FORMULA_SIGNS = tuple("=+-@\t\r＝＋－＠")
 
 
@@ -225,7 +223,7 @@ def as_csv(page: SearchPage, columns: Sequence[str] = ()) -> str:
     rows = csv.writer(written, lineterminator="\r\n")
     rows.writerow(columns)
     for result in page.results:
-        cells = to_values(SearchResult.of(result, _NO_WORDS)) | {"page": result.snippet.page}
+        cells = to_values(SearchResult.of(result, ())) | {"page": result.snippet.page}
         rows.writerow([_cell(cells[name]) for name in columns])
     return written.getvalue()
 

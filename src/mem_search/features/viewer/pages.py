@@ -39,6 +39,7 @@ from mem_search.retrievers import graph
 from mem_search.search.citations import words_of
 from mem_search.text import urls
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
+from mem_search.text.stems import stored_language
 
 _SPAN_CHARS: Final = 220
 """Characters of a span: a line of a wide window."""
@@ -104,10 +105,9 @@ class Found(Line):
     alike: str
 
     @classmethod
-    def of_result(
-        cls, result: Result, words: tuple[str, ...], matcher: WordMatcher, display: DisplayOptions
-    ) -> Self:
+    def of_result(cls, result: Result, words: tuple[str, ...], display: DisplayOptions) -> Self:
         record = result.record
+        matcher = word_matcher(words, stored_language(record.metadata))
         title = one_line(title_of(record, display)[1])
         span = _span(best_text(result, title, words, matcher), words, matcher)
         return cls.of(
@@ -136,11 +136,10 @@ class FoundPage(SearchReply):
     @classmethod
     def of_page(cls, page: SearchPage, display: DisplayOptions) -> Self:
         words = words_of(page.report.analyzed)
-        matcher = word_matcher(words)
         return projected(
             cls,
             page,
-            results=[Found.of_result(each, words, matcher, display) for each in page.results],
+            results=[Found.of_result(each, words, display) for each in page.results],
             facets=facets_of(page),
             words=words,
         )

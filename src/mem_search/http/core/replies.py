@@ -29,6 +29,7 @@ from mem_search.renderers.token_budget import page_json
 from mem_search.search.citations import words_of
 from mem_search.text import token_count
 from mem_search.text.highlight import WordMatcher, snippet, word_matcher
+from mem_search.text.stems import stored_language
 
 log = logging.getLogger(__name__)
 
@@ -235,10 +236,10 @@ _SAME = 40
 def why_found(page: SearchPage) -> Callable[[Result], str]:
     """A function that gives the line of a result of ``page``, without a line break; or ""."""
     words = words_of(page.report.analyzed)
-    matcher = word_matcher(words)
     ranked = bool(words) and page.report.realised != "filter"
 
     def why(result: Result) -> str:
+        matcher = word_matcher(words, stored_language(result.record.metadata))
         title = one_line(title_of(result.record))
         reason = _reason(result, matcher) if ranked and not matcher.stands_in(title) else ""
         text, around = result.snippet.text, words
