@@ -101,8 +101,12 @@ def by_name(name: str) -> Source:
         if source.name == name:
             return source
     known = ", ".join(source.name for source in installed())
-    left_out = "".join(f"; {reason}" for reason in broken())
-    raise InputError(f"{name!r} is not a source; choose one of {known}{left_out}", field="source")
+    raise InputError(f"{name!r} is not a source; choose one of {known}{_without()}", field="source")
+
+
+def _without() -> str:
+    """``; …`` for each entry point that is left out: what somebody misses may be its source."""
+    return "".join(f"; {reason}" for reason in broken())
 
 
 @cache
@@ -221,7 +225,8 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
         reason = (
             f"{source} does not read single files" if is_source else f"{source!r} is not a source"
         )
-        raise InputError(f"{reason}; those that do are {', '.join(known)}", field="source")
+        told = f"{reason}; those that do are {', '.join(known)}{'' if is_source else _without()}"
+        raise InputError(told, field="source")
     for entry in known.values():
         if content_type in entry[1].content_types:
             return entry
@@ -230,6 +235,6 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
             return entry
     raise InputError(
         f"neither name nor type of {name or 'the file'} tells which source reads it;"
-        f" give one of {', '.join(known)}",
+        f" give one of {', '.join(known)}{_without()}",
         field="source",
     )
