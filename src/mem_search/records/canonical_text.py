@@ -23,7 +23,7 @@ LISTED_IN_TEXT = 50
 MAX_KEY_CHARS = 256
 """Characters of a key of metadata."""
 
-_BIGGEST = 10**DIGITS
+_MAX_NUMBER = 10**DIGITS
 _UNSTORABLE = pattern("[\x00\ud800-\udfff]")
 
 
@@ -157,7 +157,7 @@ def _plain(value: object, field: str, depth: int) -> Any:
             f"{_head(field)} is nested deeper than {LEVELS} levels", field=_head(field)
         )
     match value:
-        case int() if not -_BIGGEST < value < _BIGGEST:
+        case int() if not -_MAX_NUMBER < value < _MAX_NUMBER:
             raise InputError(
                 f"{_head(field)} is a number of more than {DIGITS} digits", field=_head(field)
             )

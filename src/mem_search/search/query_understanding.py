@@ -34,7 +34,7 @@ from mem_search.model import (
 from mem_search.search import word_parts
 from mem_search.search.questions_in_words import both, read_in_words, within
 from mem_search.search.respelling import Near, respelled_alone
-from mem_search.search.word_parts import Meant
+from mem_search.search.word_parts import VariantsByWord
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
@@ -55,7 +55,7 @@ class Understood:
     question: Question
     analyzed: Analyzed
     is_ranked: bool = False
-    beside: Meant = field(default_factory=dict)
+    beside: VariantsByWord = field(default_factory=dict)
     near: Near = field(default_factory=dict)
 
 
@@ -73,11 +73,12 @@ def understand(
         return Understood(request, question, analyzed)
     if request.match == "all":
         question = replace(question, filters=demanding_every_word(question))
-    question, others = word_parts.with_others(snapshot, question, request.text)
+    question, variants = word_parts.with_variants(snapshot, question, request.text)
     near: Near = {}
     if request.mode == "vector":  # the keyword leg would tell which words are unknown
         question, near = respelled_alone(snapshot, question)
-    return Understood(request, question, analyzed, True, word_parts.meant(others), near)
+    beside = word_parts.variants_by_word(variants)
+    return Understood(request, question, analyzed, True, beside, near)
 
 
 def selected_by(

@@ -29,7 +29,7 @@ MAX_SPELLINGS: Final = 3
 MIN_SLIP_LETTERS: Final = 4
 """Letters of a slip beside words that find something: shorter ones are abbreviations."""
 
-LONG: Final = 9
+MIN_LONG_WORD_LETTERS: Final = 9
 """Letters from which a slip may have two wrong letters beside words that find something."""
 
 COMMON: Final = 2
@@ -124,7 +124,7 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
         most = spelling.edits_allowed(word) if may_be_slip else 0
         if most and (wordpieces.is_word(word) or (others_match and len(word) < MIN_SLIP_LETTERS)):
             most = 0
-        most = min(most, 1 + (len(word) >= LONG))
+        most = min(most, 1 + (len(word) >= MIN_LONG_WORD_LETTERS))
         if not most:
             continue
         known = [each for each in snapshot.similar_words(word) if each[0].isalnum()]

@@ -28,7 +28,7 @@ KEPT: Final = 3
 MAX_PHRASES: Final = 2_000
 """Kept phrases of one text; of a longer one a sixth, a twelfth, … is kept."""
 
-READ: Final = 200_000
+MAX_READ_CHARS: Final = 200_000
 """Characters of a text that are read."""
 
 AROUND: Final = 400
@@ -146,7 +146,7 @@ def _windows(places: Collection[int], length: int) -> list[tuple[int, int]]:
 
 
 def _phrases(text: str) -> _Phrases:
-    plain = _NOISE.sub(lambda match: " " * len(match[0]), text[:READ])
+    plain = _NOISE.sub(lambda match: " " * len(match[0]), text[:MAX_READ_CHARS])
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(plain)]
     words = [plain[start:end].lower() for start, end in tokens]
     is_cjk = len(_CJK.findall(plain)) * 2 > len(words)

@@ -27,7 +27,7 @@ from mem_search.model.rankings import Values
 from mem_search.model.statistics import Click
 from mem_search.regular_file import replace_file
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.stage_data import WHOLE
+from mem_search.search.stage_data import COMPLETE_MATCHES
 from mem_search.search.stages.learned import (
     FEATURES,
     LEARNED,
@@ -93,7 +93,7 @@ class Collector:
 
     def __init__(self) -> None:
         self.state: RankingState | None = None
-        self.stage = Stage("collected", self._apply, reads=(WHOLE,))
+        self.stage = Stage("collected", self._apply, reads=(COMPLETE_MATCHES,))
 
     def _apply(self, state: RankingState) -> RankingState:
         """Keep what the ranking has so far."""

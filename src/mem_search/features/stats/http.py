@@ -18,7 +18,7 @@ from mem_search import sources
 from mem_search.features.stats.text import picture, stats_lines
 from mem_search.http import mounts
 from mem_search.http.core.parameter_types import Text
-from mem_search.http.core.parameters import FARTHEST, Parameters
+from mem_search.http.core.parameters import MAX_LIST_OFFSET, Parameters
 from mem_search.http.core.replies import TEXT, json_reply, prefers, screen_of, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import DateRange, Filters, SearchRequest
@@ -208,7 +208,7 @@ class LedgerParameters(Parameters):
         default="", description="Only what became so"
     )
     limit: int = Field(default=50, ge=1, le=500, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")
 
 
 def _unread_entry_points() -> list[str]:
