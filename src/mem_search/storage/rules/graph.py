@@ -55,7 +55,7 @@ Hub = tuple[str, str]
 Tie = tuple[int, int, str, float]
 """(the record of the lower number, the other, relation, strength)."""
 
-Named = tuple[int, str, str, int | None]
+RecordName = tuple[int, str, str, int | None]
 """(record, the key of what it names, its project, the record that the key means, if any)."""
 
 
@@ -118,7 +118,7 @@ def distinct(edges: Iterable[Edge]) -> list[Edge]:
 
 
 def ties(
-    named: Sequence[Named],
+    named: Sequence[RecordName],
     members_of: Callable[[Collection[Hub]], Mapping[Hub, set[int]]],
     passing: Callable[[Collection[int]], set[int]],
 ) -> list[Tie]:

@@ -36,7 +36,7 @@ from mem_search.storage.rules.graph import (
     SHARED,
     SUMMARISED,
     Hub,
-    Named,
+    RecordName,
     distinct,
     key_of_file,
     ties,
@@ -283,7 +283,7 @@ def _sessions(connection: Connection, numbers: Sequence[int]) -> list[Edge]:
     return list(starmap(Edge, rows))
 
 
-def _named(connection: Connection, numbers: Sequence[int]) -> Iterator[Named]:
+def _named(connection: Connection, numbers: Sequence[int]) -> Iterator[RecordName]:
     """The names in records, and their files, in the order of ``numbers``."""
     rows = connection.execute(
         "select r.id, r.project, (select jsonb_agg(f.value) from (select distinct value from facets"

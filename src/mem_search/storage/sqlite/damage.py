@@ -71,7 +71,7 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
         return ()  # the schema is only being made
     looks = (
         ("words", _words_are_whole(connection) and not (deep and _words_differ(connection))),
-        ("columns", not column_blocks.broken(connection)),
+        ("columns", not column_blocks.damaged_blocks(connection)),
         ("sketches", not wrong_sketches(connection)),
         ("vectors", not _wrong_vectors(connection) and not _wrong_sparse(connection)),
         ("values", not odd_rows.any_odd_value(connection)),
