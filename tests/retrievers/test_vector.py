@@ -123,7 +123,7 @@ def waits(full: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(type(full.index), "state", "starting")
     monkeypatch.setattr(full.index, "ready", ready)
-    monkeypatch.setattr(vector_leg, "SCAN_LIMIT", 100)
+    monkeypatch.setattr(vector_leg, "MAX_SCAN", 100)
     return found
 
 

@@ -67,7 +67,7 @@ T = TypeVar("T")
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
 
-FROM_NAMED = 50
+NAMED_DEPTH = 50
 """Candidates that a leg brings from the times, kinds and people that a question names."""
 
 VECTOR_DEPTH = 500
@@ -76,7 +76,7 @@ VECTOR_DEPTH = 500
 _FOUND_BY: Final = {"keyword": "their words", "vector": "their meaning", "graph": "their links"}
 """Leg → what it finds records by, as a notice says it."""
 
-CLOUD = 40
+MAX_CLOUD_RECORDS = 40
 """The most records beside the seeds in a knowledge cloud."""
 
 
@@ -218,7 +218,7 @@ class SearchPipeline:
         asked = with_first_hits(query) if reranks else query
         named: list[Ranking] = []
         if question.times or question.lifts:
-            others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
+            others = await run_legs(self._store, legs, from_what_it_names(question), NAMED_DEPTH)
             named = [each.ranking for each in others if each.ranking is not None]
         await encoding
         answered = LegResults(asked, question, answers, depth, traits, self._expand, named, sparse)
@@ -304,7 +304,7 @@ def _ranked(
     if ranked.expansion is not None:
         numbers = [hit.number for hit in ranked.page]
         picture = KnowledgeGraph(
-            graph.cloud(snapshot, ranked.expansion, CLOUD),
+            graph.cloud(snapshot, ranked.expansion, MAX_CLOUD_RECORDS),
             snapshot.relationships(numbers, answered.question.filters),
         )
     words = answered.question.words.all

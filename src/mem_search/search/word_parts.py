@@ -145,8 +145,8 @@ def with_variants(
     text = _with_words(question.text, best) if best else question.text
     words = replace(question.words, variants=variants)
     if not words.demanded:  # else a passage would have to have the number
-        found = ((number,) for number in numbers if held[number])
-        words = replace(words, phrases=(*words.phrases, *found))
+        phrases = ((number,) for number in numbers if held[number])
+        words = replace(words, phrases=(*words.phrases, *phrases))
     return replace(question, text=text, words=words), variants
 
 
@@ -216,9 +216,9 @@ def _ungrouped(runs: Sequence[str], asked: Sequence[str]) -> Iterator[tuple[str,
     if not any(map(str.isdigit, "".join(runs))):
         return
     spans = ((at, end) for at in range(len(runs)) for end in range(at + 2, len(runs) + 1))
-    found = {word: runs[at:end] for at, end in spans if _is_code(word := "".join(runs[at:end]))}
-    for word in sorted(found, key=len, reverse=True)[:MAX_GROUPED]:
-        if word not in asked and (own := tuple(each for each in found[word] if each in asked)):
+    codes = {word: runs[at:end] for at, end in spans if _is_code(word := "".join(runs[at:end]))}
+    for word in sorted(codes, key=len, reverse=True)[:MAX_GROUPED]:
+        if word not in asked and (own := tuple(each for each in codes[word] if each in asked)):
             yield word, own
 
 

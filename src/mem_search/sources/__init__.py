@@ -114,7 +114,7 @@ def third_party() -> tuple[Source | str, ...]:
     """The source of each entry point; of one that cannot be used, which is logged, why not."""
     entries = entry_points(group=ENTRY_POINTS)
     names = {source.name for source in built_in()} if entries else set()  # their modules are many
-    found: list[Source | str] = []
+    outcomes: list[Source | str] = []
     for entry in entries:
         try:
             source = _load(entry)
@@ -123,16 +123,16 @@ def third_party() -> tuple[Source | str, ...]:
             if source.name in names:
                 raise ValueError(f"there is a source {source.name} already")
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-            found.append(
+            outcomes.append(
                 f"{ENTRY_POINTS} entry point {entry.name!r} cannot be loaded"
                 f" ({str(error) or type(error).__name__}); correct its package and install it"
                 " again, or uninstall it"
             )
-            log.error("%s", found[-1])
+            log.error("%s", outcomes[-1])
         else:
             names.add(source.name)
-            found.append(source)
-    return tuple(found)
+            outcomes.append(source)
+    return tuple(outcomes)
 
 
 def _load(entry: EntryPoint) -> Source:

@@ -22,7 +22,7 @@ LENGTH: Final = 4
 LENGTH_CJK: Final = 10
 """Words of a phrase, and characters where a text is mostly Chinese, Japanese or Korean."""
 
-KEPT: Final = 3
+KEEP_ONE_OF: Final = 3
 """One of so many phrases is kept. A shared run of ten words keeps one in 16 of 17 cases."""
 
 MAX_PHRASES: Final = 2_000
@@ -93,7 +93,7 @@ def sampled_phrases(text: str) -> tuple[Phrase, ...]:
     """The phrases by which the store finds texts that share one with ``text``, each once."""
     phrases = _phrases(text)
     hashes, at = np.unique(phrases.hashes, return_index=True)
-    step = KEPT
+    step = KEEP_ONE_OF
     chosen = hashes % step == 0
     while chosen.sum() > MAX_PHRASES:
         step *= 2

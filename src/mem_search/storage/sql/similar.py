@@ -31,7 +31,7 @@ MIN_SHARED_PHRASES: Final = 3
 """Shared phrases from which a report cites a page, such as six words in a row
 (``scripts/evaluate implicit``; docs/lab/graph.md has the figures)."""
 
-SUREST: Final = 0.95
+MAX_CONFIDENCE: Final = 0.95
 """No similarity is as sure as a link."""
 
 MAX_COMPARED_DOCUMENTS: Final = 20
@@ -194,4 +194,4 @@ def compared(
 
 def confidence(phrases: int) -> float:
     """How sure a citation is by so many shared phrases: .6 for three, .8 for eight."""
-    return round(min(SUREST, phrases / (phrases + 2)), 3)
+    return round(min(MAX_CONFIDENCE, phrases / (phrases + 2)), 3)
