@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mem_search.search.stage_data import COVERED, NAMED
+from mem_search.search.stage_data import NAMED_RECORDS, TERM_COVERAGE
 from mem_search.search.stages import relevance
 from mem_search.search.state import RankingState
 
@@ -39,13 +39,13 @@ class Features:
 
 def features(state: RankingState, judged: Sequence[tuple[int, bool]]) -> Features | None:
     """Those of a ranking after ``certainty``; None where a name or a demand decides the answer."""
-    covered, cosines = state.stored.of(COVERED), relevance.calibrated_cosines(state)
+    covered, cosines = state.stored.of(TERM_COVERAGE), relevance.calibrated_cosines(state)
     demanded = state.question.filters.demand is not None and not state.question.is_for_document
-    if covered is None or cosines is None or demanded or state.stored.of(NAMED).held:
+    if covered is None or cosines is None or demanded or state.stored.of(NAMED_RECORDS).held:
         return None
     row_of = {number: row for row, number in enumerate(state.union.records.tolist())}
     rows = state.rows
-    best = rows[np.argsort(-state.total[rows], kind="stable")][: relevance.BEST]
+    best = rows[np.argsort(-state.total[rows], kind="stable")][: relevance.ANSWER_DEPTH]
     best = best[~np.isnan(cosines[best])]
     if not len(best):
         return None

@@ -52,7 +52,7 @@ BATCH = 16
 MAX_REPLY_BYTES = 1 << 20
 """Bytes of a reply that are read; fifty scores need a few thousand."""
 
-TOP = 50
+MAX_RERANKED_HITS = 50
 """Hits that are read again; what each costs is in docs/retrieval.md."""
 
 MAX_TEXT_CHARS = 2_000
@@ -359,20 +359,20 @@ def is_reranked(query: SearchRequest, question: Question) -> bool:
         query.order == "relevance"
         and query.fusion is None
         and not question.exact
-        and query.offset < TOP
+        and query.offset < MAX_RERANKED_HITS
     )
 
 
 def with_first_hits(query: SearchRequest) -> SearchRequest:
     """The search for the page from the first hit on: the same are read again for every page."""
-    return replace(query, offset=0, limit=max(TOP, query.offset + query.limit))
+    return replace(query, offset=0, limit=max(MAX_RERANKED_HITS, query.offset + query.limit))
 
 
 def texts_to_rerank(snapshot: SearchSnapshot, hits: Sequence[Hit]) -> list[str]:
     """Title and matching passage of each of the first hits; "" of one that was deleted since it was
     ranked.
     """
-    hits = hits[:TOP]
+    hits = hits[:MAX_RERANKED_HITS]
     records = snapshot.records([hit.number for hit in hits])
     spans = snapshot.spans([hit.passage for hit in hits if hit.passage is not None])
     texts = []

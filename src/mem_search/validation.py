@@ -17,7 +17,7 @@ from mem_search.text import dates, spelling
 ReadAs = dict[str, str]
 """Field → the moment as which its date was read, in ISO 8601 with its offset."""
 
-_LARGEST: Final = 2.0**53
+_MAX_EXACT_FLOAT: Final = 2.0**53
 """Up to here a float counts whole numbers one by one."""
 
 
@@ -124,7 +124,7 @@ def whole_text(text: str) -> str | int:
         return text
     if plain.lstrip("+-").isdigit():
         return int(plain)
-    return int(number) if abs(number) <= _LARGEST and number.is_integer() else text
+    return int(number) if abs(number) <= _MAX_EXACT_FLOAT and number.is_integer() else text
 
 
 def not_blank(text: str) -> str:

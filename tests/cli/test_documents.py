@@ -142,7 +142,8 @@ def test_the_reply_in_the_api_document_has_every_field_and_no_other() -> None:
         (item, SearchResultItem),
         (item["citation"], CitationMetadata),
     ):
-        assert set(written) == {field.name for field in fields(shape)}
+        named = {field.name for field in fields(shape)}
+        assert set(written) == named, "show a new field in the reply of docs/api.md"
     assert set(item["snippet_span"]) == {field.name for field in fields(SnippetSpan)} - {"page"}
 
 

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from mem_search import sources
 from mem_search.cli.app import main
 from mem_search.errors import InputError
+from mem_search.http import mounts
 from mem_search.http.core.app import build_app
 from mem_search.http.core.lifecycle import LIFECYCLE
 from mem_search.model import Ref
@@ -71,6 +72,7 @@ def their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[No
     sys.modules.pop("their_module", None)
     installed_kinds.cache_clear()
     sources.third_party.cache_clear()
+    mounts.installed.cache_clear()
 
 
 def install(folder: Path, group: str, entry: str, module: str) -> None:
@@ -81,6 +83,7 @@ def install(folder: Path, group: str, entry: str, module: str) -> None:
     (info / "entry_points.txt").write_text(f"[{group}]\n{entry}\n")
     installed_kinds.cache_clear()
     sources.third_party.cache_clear()
+    mounts.installed.cache_clear()
 
 
 @pytest.mark.parametrize("named", ["new", "Sketch"])
@@ -181,3 +184,27 @@ def test_a_source_that_cannot_be_used_is_left_out_and_named(
     (told,) = sources.broken()  # which /api/stats and the doctor name
     assert reason in told
     assert "correct its package" in told
+    for asked in (("a.tickets",), ("a.tickets", "sketch")):
+        with pytest.raises(InputError, match="entry point 'bad' cannot be loaded"):
+            sources.for_file(*asked)
+
+
+async def test_a_route_that_is_left_out_is_missed_with_the_reason(tmp_path: Path) -> None:
+    install(tmp_path, mounts.ENTRY_POINTS, "desk = their_module:MOUNT", SOURCE)
+    async with TestClient(TestServer(build_app(small(tmp_path / "home")))) as client:
+        told = (await (await client.get("/api/desk")).json())["detail"]
+    assert "no such route" in told
+    assert "entry point 'desk' cannot be loaded (module 'their_module' has no attribute" in told
+    assert "correct its package" in told
+
+
+async def test_a_group_that_nothing_reads_is_named(tmp_path: Path) -> None:
+    install(tmp_path, "mem_search.kinds", "sketches = their_module:new", KIND)
+    app = build_app(small(tmp_path / "home"))
+    async with TestClient(TestServer(app)) as client:
+        await app[LIFECYCLE].ready()
+        (told,) = (await (await client.get("/api/stats")).json())["broken_plugins"]
+        text = await (await client.get("/api/stats", headers={"Accept": "text/plain"})).text()
+    assert "mem_search.kinds entry point 'sketches' is not read" in told
+    assert "choose one of mem_search.records, mem_search.sources" in told
+    assert f"left out: {told}" in text

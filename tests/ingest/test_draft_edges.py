@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from drafts import draft
-from mem_search.ingest.edges import CITED, MAX_MENTIONS, STATED, STRENGTH, edges_of, names_of
+from mem_search.ingest.edges import (
+    CITED_STRENGTH,
+    MAX_MENTIONS,
+    STATED_STRENGTH,
+    STRENGTH,
+    edges_of,
+    names_of,
+)
 from mem_search.model import Draft, Link
 from mem_search.model.ingest import NewEdge
 
@@ -35,7 +42,7 @@ def test_the_words_before_a_mention_say_the_relation() -> None:
         "commit:0a1b2c3": "reverts",
     }
     (stated, said) = found(draft("x", "fixes #1, #2", project="web"), ())
-    assert (stated.strength, said.strength) == (STATED, STRENGTH["issue"])
+    assert (stated.strength, said.strength) == (STATED_STRENGTH, STRENGTH["issue"])
 
 
 def test_an_issue_is_the_same_however_it_is_written() -> None:
@@ -108,8 +115,8 @@ REPORT = """Rents rose. [1] Wages did not, says [a study](https://m.a.org/wages?
 def test_a_report_cites_pages_once_each_with_all_places() -> None:
     edges = found(draft("r", REPORT, kind="report"))
     assert [(e.target, e.relation, e.key, e.strength) for e in edges] == [
-        ("https://www.a.org/rents/", "cites", "url:a.org/rents", CITED),
-        ("https://m.a.org/wages?utm_source=x", "cites", "url:a.org/wages", CITED),
+        ("https://www.a.org/rents/", "cites", "url:a.org/rents", CITED_STRENGTH),
+        ("https://m.a.org/wages?utm_source=x", "cites", "url:a.org/wages", CITED_STRENGTH),
     ]
     assert [[cite.form for cite in edge.cites] for edge in edges] == [["marker", "entry"], ["link"]]
 

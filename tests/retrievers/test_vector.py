@@ -123,7 +123,7 @@ def waits(full: Runtime, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(type(full.index), "state", "starting")
     monkeypatch.setattr(full.index, "ready", ready)
-    monkeypatch.setattr(vector_leg, "SCAN_LIMIT", 100)
+    monkeypatch.setattr(vector_leg, "MAX_SCAN", 100)
     return found
 
 
@@ -202,7 +202,7 @@ async def test_it_is_asked_for_more_when_long_records_crowd_others_out(
 async def test_a_store_of_long_passages_is_asked_for_two_entries_a_record(
     full: Runtime, asked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statistics, "LONG", 1)
+    monkeypatch.setattr(statistics, "MIN_HALVED_CHARS", 1)
     full.search.store.changed()
     await rank(full, 100)
     monkeypatch.undo()

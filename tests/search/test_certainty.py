@@ -17,7 +17,7 @@ from mem_search.model import SearchPage, SearchRequest
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.listing import render
 from mem_search.renderers.record_line import DisplayOptions
-from mem_search.search.stages.relevance import NEAREST
+from mem_search.search.stages.relevance import MAX_SHOWN_UNANSWERED
 from mem_search.wiring import Runtime
 from runtimes import fill
 
@@ -42,7 +42,7 @@ async def test_a_store_without_the_words_has_no_answer(
     page = await search(runtime, "saxophone lesson with the keeper", mode=mode, order=order)
     assert not page.report.answerable
     assert (page.total, dict(page.counts), page.relevant) == (0, {}, ())
-    assert len(page.results) <= NEAREST
+    assert len(page.results) <= MAX_SHOWN_UNANSWERED
     assert page.report.missing == ("saxophone", "lesson")
     assert any("“saxophone” or “lesson”" in notice for notice in page.report.notices)
 

@@ -60,7 +60,7 @@ async def test_one_leg_alone_has_no_say_in_what_the_question_meant(
 async def test_only_answers_that_both_legs_have_among_their_best_are_followed(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch, agreed: int
 ) -> None:
-    monkeypatch.setattr(stage_data, "AGREED", agreed)
+    monkeypatch.setattr(stage_data, "FEEDBACK_DEPTH", agreed)
     page = await filled.search.pipeline.search(SearchRequest("login cookie", explain=True))
     so_far = sorted(page.results, key=lambda r: r.scores.get("feedback", 0.0) - r.score)
     ranks = [r.scores.get(f"{leg}.rank", 0) for r in so_far[:2] for leg in ("keyword", "vector")]
@@ -70,7 +70,7 @@ async def test_only_answers_that_both_legs_have_among_their_best_are_followed(
 async def test_two_answers_are_not_both_first(
     filled: Runtime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stage_data, "AGREED", 1)
+    monkeypatch.setattr(stage_data, "FEEDBACK_DEPTH", 1)
     assert not any((await gains(filled)).values())
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from mem_search.model import Hit, SearchRequest
-from mem_search.search.stage_data import COVERED, WHOLE, Covered
+from mem_search.search.stage_data import COMPLETE_MATCHES, TERM_COVERAGE, TermCoverage
 from mem_search.search.stages.relevance import (
+    MAX_SHOWN_UNANSWERED,
     MIN_CONFIDENCE,
-    NEAREST,
     certainty,
     in_other_words,
     no_answer,
@@ -47,7 +47,10 @@ def ranked(
     hits = [Hit(number, score) for number, score in zip(range(1, COUNT + 1), total, strict=True)]
     request = SearchRequest(text, mode=mode)  # type: ignore[arg-type]
     made = state(COUNT, legs=legs, parts={"fused": total}, hits=hits, request=request)
-    values = {COVERED: Covered(shares, 0.5, ("gone",)), WHOLE: np.zeros(0, np.int64)}
+    values = {
+        TERM_COVERAGE: TermCoverage(shares, 0.5, ("gone",)),
+        COMPLETE_MATCHES: np.zeros(0, np.int64),
+    }
     return replace(made, stored=replace(made.stored, values=values))
 
 
@@ -61,9 +64,9 @@ def test_where_words_decide_little_it_has_the_fifth_place() -> None:
 
 def test_where_a_record_has_half_of_the_question_nothing_moves() -> None:
     before = ranked()
-    shares = before.stored.of(COVERED).shares.copy()  # type: ignore[union-attr]
+    shares = before.stored.of(TERM_COVERAGE).shares.copy()  # type: ignore[union-attr]
     shares[0] = 0.6
-    values = {**before.stored.values, COVERED: Covered(shares, 0.5, ())}
+    values = {**before.stored.values, TERM_COVERAGE: TermCoverage(shares, 0.5, ())}
     found = order(in_other_words(replace(before, stored=replace(before.stored, values=values))))
     assert found == [*range(1, COUNT + 1)]
 
@@ -96,7 +99,7 @@ def test_what_stands_out_in_meaning_is_an_answer() -> None:
 def test_the_nearest_of_a_search_without_an_answer_have_the_first_in_meaning() -> None:
     found = no_answer(certainty(ranked(cosine=0.35)))
     assert not found.is_answered
-    assert len(found.hits) == NEAREST
+    assert len(found.hits) == MAX_SHOWN_UNANSWERED
     assert FAR in order(found)
 
 

@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 from mem_search.model import Hit, Kind
 from mem_search.model.rankings import Candidate, Candidates, Matches, Numbers, Ranking, Scores
 from mem_search.search.ranking import union
-from mem_search.search.stage_data import GUESSED
+from mem_search.search.stage_data import GUESSED_MATCHES
 from mem_search.search.stages import ordering, relevance, scoring
 from mem_search.search.stages.ordering import SUPERSESSION, diversify, fold, raise_successors
 from mem_search.search.state import LegScores
@@ -135,7 +135,7 @@ def test_a_guessed_word_alone_stands_below_the_last_typed_one(
 ) -> None:
     before = state(4, hits=[Hit(number, 1.0) for number in order])
     guessed = (numbers(*alone), numbers(*typed))
-    before = replace(before, stored=replace(before.stored, values={GUESSED: guessed}))
+    before = replace(before, stored=replace(before.stored, values={GUESSED_MATCHES: guessed}))
     assert [hit.number for hit in ordering.typo_demotion(before).hits] == expected
 
 

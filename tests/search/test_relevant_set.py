@@ -158,7 +158,7 @@ async def test_without_the_border_all_matches_are_found(tmp_path: Path) -> None:
 def test_the_ten_best_may_lie_further_below_the_best() -> None:
     cosines = np.full(30, 0.3)
     legs = {name: LegScores(cosines, np.zeros(30, np.int64)) for name in ("keyword", "vector")}
-    border = relevance.RATIO * 20 - relevance.SLACK[True] - relevance.CLOSENESS * 0.3
+    border = relevance.RELEVANT_SHARE * 20 - relevance.SLACK[True] - relevance.COSINE_SLACK * 0.3
 
     def kept(*lower: float) -> int:
         total = np.full(30, -9.0)

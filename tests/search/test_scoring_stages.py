@@ -25,11 +25,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from mem_search.model import Boost, DateRange, Kind, SearchRequest
-from mem_search.search.stage_data import WHOLE
+from mem_search.search.stage_data import COMPLETE_MATCHES
 from mem_search.search.stages import relevance, scoring
 from mem_search.search.stages.scoring import (
-    HALF_LIFE,
     IMPORTANCE_WEIGHT,
+    RECENCY_HALF_LIFE_MS,
     RECENCY_WEIGHT,
     TIME_WEIGHT,
     Z_SCORE_SUM,
@@ -127,7 +127,7 @@ def test_one_leg_alone_keeps_its_order(keyword: dict[int, float]) -> None:
 
 # Boosts: what the stages ``recency`` and ``importance`` add.
 
-NOW = 100 * HALF_LIFE
+NOW = 100 * RECENCY_HALF_LIFE_MS
 
 
 def parts(
@@ -163,13 +163,13 @@ def test_no_candidates_gain_nothing(boost: Boost) -> None:
 
 
 def test_recency_halves_from_the_newest_candidate_on() -> None:
-    assert added("recency", [HALF_LIFE * 3, HALF_LIFE * 2, HALF_LIFE]) == pytest.approx(
-        [RECENCY_WEIGHT, RECENCY_WEIGHT / 2, RECENCY_WEIGHT / 4]
-    )
+    assert added(
+        "recency", [RECENCY_HALF_LIFE_MS * 3, RECENCY_HALF_LIFE_MS * 2, RECENCY_HALF_LIFE_MS]
+    ) == pytest.approx([RECENCY_WEIGHT, RECENCY_WEIGHT / 2, RECENCY_WEIGHT / 4])
 
 
 def test_a_date_in_the_future_makes_nothing_else_old() -> None:
-    assert added("recency", [NOW * 50, NOW, NOW - HALF_LIFE]) == pytest.approx(
+    assert added("recency", [NOW * 50, NOW, NOW - RECENCY_HALF_LIFE_MS]) == pytest.approx(
         [RECENCY_WEIGHT, RECENCY_WEIGHT, RECENCY_WEIGHT / 2]
     )
 
@@ -265,7 +265,9 @@ def test_what_has_every_word_stays_only_where_it_matches() -> None:
         state(4, parts={"fused": [50.0, 0.0, 0.0, 0.0]}),
         matched=np.array([True, False, True, True]),
     )
-    before = replace(before, stored=replace(before.stored, values={WHOLE: np.array([2, 3])}))
+    before = replace(
+        before, stored=replace(before.stored, values={COMPLETE_MATCHES: np.array([2, 3])})
+    )
     after = relevance.relevant(before)
     assert after.matched is not None
     assert after.matched.tolist() == [True, False, True, False]

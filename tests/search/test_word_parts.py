@@ -155,7 +155,9 @@ async def test_words_of_a_demand_and_of_a_finished_question_stay_what_they_are(
 
 
 async def test_a_word_that_many_have_is_asked_for_as_it_is(runtime: Runtime) -> None:
-    many = (draft(f"m{at}", f"the port number {at}") for at in range(word_parts.RARE))
+    many = (
+        draft(f"m{at}", f"the port number {at}") for at in range(word_parts.MIN_COMMON_PASSAGES)
+    )
     await fill(runtime, *many, draft("rest", "portability of the code"))
     page = await search(runtime, "port", limit=40)
     assert "rest" not in ids(page)

@@ -31,7 +31,7 @@ from mem_search.storage.sqlite import (
     words,
 )
 from mem_search.storage.sqlite.database import Connection, Database
-from mem_search.storage.sqlite.posting_file import NOTED, ROW, Piece, hashed
+from mem_search.storage.sqlite.posting_file import META_KEY, ROW, Piece, hashed
 from mem_search.storage.sqlite.postings import Postings
 from mem_search.storage.sqlite.records import RecordWriter
 from mem_search.storage.sqlite.store import SqliteStore
@@ -197,7 +197,7 @@ async def test_the_file_is_its_owners_and_has_no_words(database: Database, lists
     content = lists.file.read_bytes()
     assert b"zylophant" not in content
     (noted,) = await database.read(
-        lambda c: c.execute("select value from meta where key = ?", (NOTED,)).fetchone()
+        lambda c: c.execute("select value from meta where key = ?", (META_KEY,)).fetchone()
     )
     key = bytes.fromhex(noted)[16:]
     assert hashed("zylophant", key).to_bytes(8, "little") in content

@@ -49,7 +49,7 @@ _FOLDER = pattern(r'"cwd"\s*:\s*("(?:[^"\\]|\\.)*")')
 _LOOK_SECONDS: Final = 0.5
 """Between two lines of progress."""
 
-_FEW_PASSAGES, _MAX_WAIT_SECONDS = 300, 30.0
+_MAX_AWAITED_PASSAGES, _MAX_WAIT_SECONDS = 300, 30.0
 """So many passages are embedded in some seconds; longer nobody waits for a demonstration."""
 
 _NEXT: Final = """
@@ -277,7 +277,7 @@ def _wait_for_meaning(client: Client) -> None:
         left = total - done
         if sparse["state"] == "filling" and not sparse["error"]:
             left += sparse["wanted"] - sparse["passages"]
-        if not 0 < left < _FEW_PASSAGES:
+        if not 0 < left < _MAX_AWAITED_PASSAGES:
             break
         if sys.stderr.isatty():
             progress(f"  reading the meaning: {done} of {counted(total, 'passage')}")

@@ -60,7 +60,7 @@ _EPSILON: Final = 1e-5
 _BUCKETS: Final = 32
 """Distances between two pieces share so many learned weights."""
 
-_FARTHEST: Final = 128
+_MAX_DISTANCE: Final = 128
 """From this distance on all share the last one."""
 
 
@@ -172,7 +172,7 @@ def buckets() -> NDArray[np.int64]:
     distance = np.arange(1 - _POSITIONS, _POSITIONS)
     half, far = _BUCKETS // 2, np.abs(distance)
     exact = half // 2
-    ratio = np.log(np.maximum(far, 1) / exact) / np.log(_FARTHEST / exact)
+    ratio = np.log(np.maximum(far, 1) / exact) / np.log(_MAX_DISTANCE / exact)
     spread = np.minimum(exact + (ratio * (half - exact)).astype(np.int64), half - 1)
     return np.asarray(np.where(distance > 0, half, 0) + np.where(far < exact, far, spread))
 

@@ -12,7 +12,7 @@ from mem_search.model.ingest import Extracted
 
 _MAIN: Final = "word/document.xml"
 _PARTS: Final = ("word/footnotes", "word/endnotes", "word/comments", "word/header", "word/footer")
-_FEW_LETTERS: Final = 100
+_MIN_TYPED_LETTERS: Final = 100
 """A document with fewer letters and with pictures was scanned."""
 
 
@@ -38,7 +38,7 @@ class Docx:
             files = office.files_in(package, _parts(package))
             text = "\n\n".join(block for block in blocks if block.strip())
             pictures = inside.Inside(unread=tuple(office.large_pictures(package, [_MAIN])))
-            if len(text) < _FEW_LETTERS and not files.texts:
+            if len(text) < _MIN_TYPED_LETTERS and not files.texts:
                 pictures = office.pictures_in(package, [_MAIN])
             said = dict.fromkeys(
                 each for part in _parts(package)

@@ -30,7 +30,7 @@ _LOOSE_STAR: Final = pattern(rb"(?P<kept>\\\\|\{\s*\\\*)|\\\*")
 _PICTURE: Final = pattern(rb"\\(?:png|jpeg)blip")
 _LARGE_PICTURE: Final = 200_000
 """Letters of hexadecimal digits: 100 kB. A smaller one is a sign or a logo."""
-_FEW_LETTERS: Final = 100
+_MIN_TYPED_LETTERS: Final = 100
 """A document with fewer letters and with pictures was scanned."""
 _MAX_PICTURES: Final = 8
 _SILENT: Final = pattern(
@@ -89,7 +89,7 @@ class Rtf:
         empty = tuple(
             f"{name} inside it was not read: it has no data" for name, held in objects if not held
         )
-        shown = _pictures(pictures, all_of_them=sum(map(len, pieces)) < _FEW_LETTERS)
+        shown = _pictures(pictures, all_of_them=sum(map(len, pieces)) < _MIN_TYPED_LETTERS)
         body = "\n\n".join(filter(None, (*pieces, *shown.texts, *files.texts)))
         return Extracted(
             body,

@@ -56,7 +56,7 @@ from mem_search.text.record_ids import RecordId
 from mem_search.validation import as_meant, invalid_value
 
 MAX_RECORDS = 200
-_BIGGEST = 10**18
+_MAX_NUMBER = 10**18
 _MAX_THREAD_MESSAGES = 30
 """Messages of a thread that are listed under one of them."""
 
@@ -132,7 +132,7 @@ class NumbersBody(BaseModel):
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     ids: Annotated[
-        list[Annotated[int, Field(ge=0, lt=_BIGGEST)]],
+        list[Annotated[int, Field(ge=0, lt=_MAX_NUMBER)]],
         BeforeValidator(_numbers, json_schema_input_type=list[int] | str),
         Field(max_length=MAX_RECORDS),
     ]

@@ -132,7 +132,7 @@ _FOLDING: Final = 3
 """So many times the results of a screen are read, because equal ones share a place there."""
 
 
-_MOST: Final = 100
+_MAX_RESULTS: Final = 100
 """Results, as of any page."""
 
 
@@ -141,7 +141,7 @@ async def _search_page(call: Call, query: SearchRequest, listed: str) -> SearchP
     folds = query.fold and query.order == "relevance" and not query.sort
     if listed != "index" or not folds or screen_of(call.request) is None:
         return await call.search(query)
-    most = max(query.limit, min(query.limit * _FOLDING, _MOST))
+    most = max(query.limit, min(query.limit * _FOLDING, _MAX_RESULTS))
     return first_places(await call.search(replace(query, limit=most)), query.limit)
 
 

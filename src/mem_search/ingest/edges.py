@@ -144,7 +144,7 @@ def _is_file(path: str) -> bool:
     return not _HOST.match(head.partition("/")[0])
 
 
-READ: Final = 100_000
+MAX_READ_CHARS: Final = 100_000
 """Characters of a text that are searched for mentions; longer texts are mostly dumps."""
 
 MAX_MENTIONS: Final = 100
@@ -164,10 +164,10 @@ STRENGTH: Final[dict[MentionKind, float]] = {
 ADDRESSES: Final = ("canonical_url", "requested_url", "final_url", "fetched_from")
 """Metadata with other addresses of a stored page, beside the list ``redirects`` and its ``doi``."""
 
-CITED: Final = 1.0
+CITED_STRENGTH: Final = 1.0
 """The strength of a citation: the text says explicitly which page it means."""
 
-STATED: Final = 0.9
+STATED_STRENGTH: Final = 0.9
 """The strength when the words before a mention name the relation."""
 
 _RELATIONS: Final = (
@@ -285,7 +285,7 @@ def key_of_link(to: str) -> str:
 
 def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[NewEdge]:
     kinds = installed_kinds().names
-    for text in (draft.title, draft.text[:READ]):
+    for text in (draft.title, draft.text[:MAX_READ_CHARS]):
         code = CodeSpans(text if draft.kind in _TITLED else "")
         for mention in edges.find_mentions(text, kinds):
             if mention.value in files or (source_code and mention.kind not in _IN_CODE):
@@ -295,7 +295,7 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
             if key := _key(mention, draft.project):
                 before = text[max(0, mention.start - _BEFORE) : mention.start]
                 relation = _relation(before, mention)
-                strength = STRENGTH[mention.kind] if relation == "mentions" else STATED
+                strength = STRENGTH[mention.kind] if relation == "mentions" else STATED_STRENGTH
                 target = text[mention.start : mention.end]
                 yield NewEdge(target, relation, key, "found", strength)
 
@@ -303,8 +303,8 @@ def _mentioned(draft: Draft, files: set[str], *, source_code: bool) -> Iterator[
 def _linked(draft: Draft, files: Iterable[str]) -> Iterator[NewEdge]:
     """An edge for each link of a Markdown text to a file, from the folder of its own file."""
     own = next((path for path in files if "/" in path), "")
-    code = CodeSpans(draft.text[:READ])
-    for match in _LINK.finditer(draft.text[:READ]):
+    code = CodeSpans(draft.text[:MAX_READ_CHARS])
+    for match in _LINK.finditer(draft.text[:MAX_READ_CHARS]):
         if match.start() in code:
             continue
         written = match[2] or match[3]
@@ -325,7 +325,7 @@ def _cited(text: str) -> Iterator[NewEdge]:
         if page := page_name(cite.target):
             by_key.setdefault(_key_of_url(page), []).append(cite)
     for key, places in by_key.items():
-        yield NewEdge(places[0].target, CITES, key, "found", CITED, tuple(places))
+        yield NewEdge(places[0].target, CITES, key, "found", CITED_STRENGTH, tuple(places))
 
 
 def _relation(before: str, mention: Mention) -> str:

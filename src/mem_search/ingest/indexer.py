@@ -21,7 +21,7 @@ from mem_search.contracts import Embedder, Vectors
 from mem_search.errors import IndexUnavailable, MemSearchError, StorageError
 from mem_search.ingest.embedding import EMBED_BATCH, vectors_of
 from mem_search.model.jobs import Pace
-from mem_search.storage.sql.indexing import LOOKED_AT, Indexing
+from mem_search.storage.sql.indexing import SCANNED_PASSAGES, Indexing
 from mem_search.storage.vector_index import VectorIndex
 from mem_search.text.dates import now_ms
 
@@ -120,7 +120,7 @@ class Indexer:
     async def _queue_without_vector(self) -> None:
         after: int | None = 0
         while after is not None:
-            after, _ = await self._store.queue_without_vector(self._model, after, LOOKED_AT)
+            after, _ = await self._store.queue_without_vector(self._model, after, SCANNED_PASSAGES)
 
     async def embed_some(self) -> int:
         """Embed one batch; returns how many passages."""

@@ -37,7 +37,7 @@ from mem_search.platform import scale_timeout
 from mem_search.platform.processes import processor_seconds
 from mem_search.records import BUILT_IN
 from mem_search.records.registry import installed_kinds
-from mem_search.text.json_reading import LEVELS
+from mem_search.text.json_reading import MAX_LEVELS
 
 log = logging.getLogger(__name__)
 
@@ -250,7 +250,7 @@ def _frame(draft: Draft) -> bytes | str:
     try:
         return framed(draft)
     except RecursionError:
-        return f"metadata: nested deeper than {LEVELS} levels"
+        return f"metadata: nested deeper than {MAX_LEVELS} levels"
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         return f"metadata: it holds what cannot be stored ({type(error).__name__}: {error})"
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from mem_search.errors import InputError
 from mem_search.patterns import pattern
-from mem_search.text.json_reading import DIGITS, LEVELS
+from mem_search.text.json_reading import MAX_DIGITS, MAX_LEVELS
 
 LISTED_IN_TEXT = 50
 """Most items in the text of a record; a commit may touch thousands of files."""
@@ -23,7 +23,7 @@ LISTED_IN_TEXT = 50
 MAX_KEY_CHARS = 256
 """Characters of a key of metadata."""
 
-_BIGGEST = 10**DIGITS
+_MAX_NUMBER = 10**MAX_DIGITS
 _UNSTORABLE = pattern("[\x00\ud800-\udfff]")
 
 
@@ -152,14 +152,14 @@ def clean(metadata: Mapping[str, Any], field: str) -> dict[str, Any]:
 
 
 def _plain(value: object, field: str, depth: int) -> Any:
-    if depth > LEVELS:
+    if depth > MAX_LEVELS:
         raise InputError(
-            f"{_head(field)} is nested deeper than {LEVELS} levels", field=_head(field)
+            f"{_head(field)} is nested deeper than {MAX_LEVELS} levels", field=_head(field)
         )
     match value:
-        case int() if not -_BIGGEST < value < _BIGGEST:
+        case int() if not -_MAX_NUMBER < value < _MAX_NUMBER:
             raise InputError(
-                f"{_head(field)} is a number of more than {DIGITS} digits", field=_head(field)
+                f"{_head(field)} is a number of more than {MAX_DIGITS} digits", field=_head(field)
             )
         case None | bool() | int():
             return value

@@ -272,7 +272,7 @@ def _marked(text: str, matcher: WordMatcher, base: str) -> str:
 
 def _wrapped(texts: Iterable[str], screen: Screen, style: str = DIM) -> Iterator[str]:
     for text in texts:
-        for line in broken(plain(text), screen.columns):
+        for line in split_to_width(plain(text), screen.columns):
             yield f"{style}{line}{PLAIN}"
 
 
@@ -289,7 +289,7 @@ def opened(
     ]
     times = "" if names_a_day(record) else ", ".join(when)
     about = [plain(kind_of(record)), plain(place_of(record)), times, str(record.ref)]
-    top = [*broken(title, screen.columns - len(_INDENT))]
+    top = [*split_to_width(title, screen.columns - len(_INDENT))]
     lines = [PLAIN + _icon(record, display) + BOLD + top[0] + PLAIN]
     lines += [f"{_INDENT}{BOLD}{line}{PLAIN}" for line in top[1:]]
     lines += _wrapped([_BETWEEN.join(filter(None, about))], screen)
@@ -302,7 +302,9 @@ def opened(
     lines.append("")
     text = harmless(record.text.translate(NO_MARKS))
     body = text.removeprefix(f"# {record.title}\n").strip("\n")
-    lines += [part for line in body.split("\n") for part in broken(line.rstrip(), screen.columns)]
+    lines += [
+        part for line in body.split("\n") for part in split_to_width(line.rstrip(), screen.columns)
+    ]
     if len(thread) > 1:
         lines += ["", f"{BOLD}Thread{PLAIN}"]
         lines += [
@@ -374,7 +376,7 @@ def padded(text: str, room: int) -> str:
     return text + " " * (room - cell_len(text))
 
 
-def broken(line: str, room: int) -> Iterator[str]:
+def split_to_width(line: str, room: int) -> Iterator[str]:
     """``line`` in pieces of at most ``room`` columns, between words where it can be."""
     kept = ""
     for word in re.findall(r"\s*\S+", line):

@@ -37,7 +37,7 @@ STARTING: Final = "the index is starting; until then, words alone find records"
 AWAY: Final = "the index is down or incomplete; all vectors are compared instead"
 DAMAGED: Final = "{} passages are missing in the index or wrong there; they are being repaired"
 
-REMEMBERED = 64
+MAX_KEPT_QUESTIONS = 64
 """Questions whose vectors are kept."""
 
 
@@ -61,7 +61,7 @@ class QuestionVectors:
             known = self._recent.get(text)
             if known is None:
                 own = self._recent[text] = Future()
-                while len(self._recent) > REMEMBERED:
+                while len(self._recent) > MAX_KEPT_QUESTIONS:
                     del self._recent[next(iter(self._recent))]
         if known is not None:
             return known.result()
@@ -93,11 +93,11 @@ _NEARER = 0.05
 MAX_CHEAP_SCAN = 1500
 """Passages that an exact scan scores in less time than the index takes for any query."""
 
-CHEAP = 1000
+CHEAP_ENTRIES = 1000
 """Entries that the index returns about as fast as those of a search without filters."""
 
-SCAN_LIMIT = 50_000
-"""Up to so many passages are scored exactly as fast as the index returns more than CHEAP."""
+MAX_SCAN = 50_000
+"""Passages that are scored exactly as fast as the index returns more than CHEAP_ENTRIES."""
 
 MAX_AT_START = 200_000
 """While the index starts, a search of up to so many passages waits for it, or compares them."""
@@ -233,14 +233,14 @@ class VectorRetriever:
         except IndexUnavailable:
             away = self._index.state != "starting"  # which is no fault
         else:
-            if len(nearest.records) >= depth or (await self._store.corpus()).size > SCAN_LIMIT:
+            if len(nearest.records) >= depth or (await self._store.corpus()).size > MAX_SCAN:
                 return await self._with_rare(text, nearest, Filters(), depth)
         vector = await self._vector(text)
         return await self._store.read(_scan, vector, Filters(), depth, away=away)
 
     async def _started(self, passages: int) -> None:
         """Wait for an index that starts, unless comparing takes less. Raises IndexUnavailable."""
-        if self._index.state != "starting" or passages <= SCAN_LIMIT:
+        if self._index.state != "starting" or passages <= MAX_SCAN:
             return
         if passages > MAX_AT_START:
             raise IndexUnavailable(STARTING)
@@ -261,7 +261,7 @@ class VectorRetriever:
         passages = await self._store.read(lambda snapshot: snapshot.passages_within(filters))
         size = (await self._store.corpus()).size
         wanted = OVERFETCH * depth * size // max(1, len(passages))
-        few = MAX_CHEAP_SCAN if wanted <= CHEAP else SCAN_LIMIT
+        few = MAX_CHEAP_SCAN if wanted <= CHEAP_ENTRIES else MAX_SCAN
         await self._started(len(passages))
         away = False
         if len(passages) > few and wanted <= self._index.most:

@@ -24,7 +24,7 @@ from mem_search.model.rankings import Numbers, Ranking, Values, best_first
 from mem_search.retrievers.graph import NAME as GRAPH
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.ranking import ms
-from mem_search.search.stage_data import COVERED, LINKS, NEWEST
+from mem_search.search.stage_data import LINKS, NEWEST_RECORDS, TERM_COVERAGE
 from mem_search.search.stages import ordering, scoring
 from mem_search.search.stages.relevance import CERTAINTY, certainty, match
 from mem_search.search.state import LegScores, Mask, RankingState, Stage
@@ -118,12 +118,12 @@ def unranked_matches(state: RankingState) -> RankingState:
 RRF_STAGES: Final[tuple[Stage, ...]] = (
     Stage("match", match),
     Stage("ranks", rank_matches, required=True),
-    Stage(CERTAINTY, certainty, reads=(COVERED,)),
+    Stage(CERTAINTY, certainty, reads=(TERM_COVERAGE,)),
     Stage("graph", graph, reads=(LINKS,)),
     Stage("fused", scoring.fuse, required=True),
     Stage("least-score", least_score, required=True),
     Stage("sort", scoring.sort, required=True),
-    Stage("filter-matches", unranked_matches, required=True, reads=(NEWEST,)),
+    Stage("filter-matches", unranked_matches, required=True, reads=(NEWEST_RECORDS,)),
 )
 
 

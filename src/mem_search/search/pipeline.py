@@ -40,7 +40,7 @@ from mem_search.search.fusion_rrf import RRF_STAGES, WeightedRrf
 from mem_search.search.legs import further, no_answer, run_legs
 from mem_search.search.query_understanding import (
     SCRATCHPAD,
-    Understood,
+    UnderstoodRequest,
     filters_of,
     filters_read,
     from_what_it_names,
@@ -48,7 +48,7 @@ from mem_search.search.query_understanding import (
     understand,
 )
 from mem_search.search.ranking import NOT_RANKED, LegResults, Ranked, count_facets, ms, rank
-from mem_search.search.respelling import Near, respelled
+from mem_search.search.respelling import Respellings, respelled
 from mem_search.search.sparse import LEG as SPARSE_LEG
 from mem_search.search.sparse import sparse_question
 from mem_search.search.stages import LEFT_OUT, STAGES
@@ -68,7 +68,7 @@ T = TypeVar("T")
 DEPTH = 200
 """Candidates a leg brings into the union; 100 loses a point of recall on chats."""
 
-FROM_NAMED = 50
+NAMED_DEPTH = 50
 """Candidates that a leg brings from the times, kinds and people that a question names."""
 
 VECTOR_DEPTH = 500
@@ -77,7 +77,7 @@ VECTOR_DEPTH = 500
 _FOUND_BY: Final = {"keyword": "their words", "vector": "their meaning", "graph": "their links"}
 """Leg → what it finds records by, as a notice says it."""
 
-CLOUD = 40
+MAX_CLOUD_RECORDS = 40
 """The most records beside the seeds in a knowledge cloud."""
 
 
@@ -93,8 +93,8 @@ class _Outcome:
     texts: Sequence[str] = ()
     """What a reranker reads of the first hits; there are no results yet then."""
     notice: str = ""
-    near: Near = field(default_factory=dict)
-    beside: Near = field(default_factory=dict)
+    respellings: Respellings = field(default_factory=dict)
+    variants: Respellings = field(default_factory=dict)
     """What was looked for instead of words that no record has, and beside those that few have."""
 
 
@@ -146,7 +146,7 @@ class SearchPipeline:
                 notice = f"nothing matches with {said} read as a filter; its words are looked for"
                 report = replace(page.report, notices=(*page.report.notices, notice))
                 return replace(page, request=request, report=report)
-        if looked_for := {**outcome.beside, **outcome.near}:
+        if looked_for := {**outcome.variants, **outcome.respellings}:
             near = tuple((word, tuple(words)) for word, words in looked_for.items())
             analyzed = replace(analyzed, near=(*analyzed.near, *near))
         corpus = await self._store.corpus()
@@ -188,8 +188,9 @@ class SearchPipeline:
         scratchpad = await self._store.matching(SCRATCHPAD)
         return await self._store.read(query, request, self._kinds, scratchpad)
 
-    async def _rank(self, understood: Understood) -> _Outcome:
-        query, question, near = understood.request, understood.question, understood.near
+    async def _rank(self, understood: UnderstoodRequest) -> _Outcome:
+        query, question = understood.request, understood.question
+        respellings = understood.respellings
         if query.fusion is None:
             legs = [leg for leg in self._legs if query.mode in ("hybrid", leg.name)]
         else:  # all of them, where only the graph counts: it must start somewhere
@@ -204,10 +205,10 @@ class SearchPipeline:
         for answer in answers:
             if answer.ranking is not None and (unknown := answer.ranking.unknown):
                 others_match = len(answer.ranking.matched) > 0
-                question, near = await self._store.read(
+                question, respellings = await self._store.read(
                     respelled, question, unknown, others_match=others_match
                 )
-                again = bool(near)
+                again = bool(respellings)
         if again:
             answers = await run_legs(self._store, legs, question, depth)
         rankings = [answer.ranking for answer in answers if answer.ranking is not None]
@@ -218,7 +219,7 @@ class SearchPipeline:
         asked = with_first_hits(query) if reranks else query
         named: list[Ranking] = []
         if question.times or question.lifts:
-            others = await run_legs(self._store, legs, from_what_it_names(question), FROM_NAMED)
+            others = await run_legs(self._store, legs, from_what_it_names(question), NAMED_DEPTH)
             named = [each.ranking for each in others if each.ranking is not None]
         await encoding
         answered = LegResults(asked, question, answers, depth, traits, self._expand, named, sparse)
@@ -239,8 +240,8 @@ class SearchPipeline:
             outcome,
             legs=(*[answer.report for answer in answers], *outcome.legs),
             realised=query.mode if len(rankings) == len(legs) else rankings[0].name,
-            near=near,
-            beside=understood.beside,
+            respellings=respellings,
+            variants=understood.variants,
         )
 
     async def _reranked(
@@ -304,7 +305,7 @@ def _ranked(
     if ranked.expansion is not None:
         numbers = [hit.number for hit in ranked.page]
         picture = KnowledgeGraph(
-            graph.cloud(snapshot, ranked.expansion, CLOUD),
+            graph.cloud(snapshot, ranked.expansion, MAX_CLOUD_RECORDS),
             snapshot.relationships(numbers, answered.question.filters),
         )
     words = answered.question.words.all
@@ -381,10 +382,10 @@ def _notices(query: SearchRequest, outcome: _Outcome, coverage: float) -> list[s
         said = " or ".join(f"“{word}”" for word in ranked.missing)
         mentions = f"mentions {said}" if said else "answers this question"
         notices.append(f"no record {mentions}{NEAREST_SHOWN}")
-    elif outcome.near:
-        notices.append(respelling.notice(outcome.near))
-    if outcome.beside and outcome.results:
-        notices.append(word_parts.notice(outcome.beside))
+    elif outcome.respellings:
+        notices.append(respelling.notice(outcome.respellings))
+    if outcome.variants and outcome.results:
+        notices.append(word_parts.notice(outcome.variants))
     if query.fusion is not None and not legs:
         notices.append("the request has only filters: newest first, without scores")
     if coverage < 1 and any(leg.name == "vector" for leg in legs):

@@ -31,7 +31,7 @@ from mem_search.patterns import pattern
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import words
 from mem_search.text.intents import FAILED
-from mem_search.text.plain_facts import DOCUMENTS, Named
+from mem_search.text.plain_facts import DOCUMENTS, NamedField
 from mem_search.text.query.demands import all_of, any_of
 from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields
@@ -69,7 +69,7 @@ class PlainReading:
 def read(
     snapshot: SearchSnapshot,
     text: str,
-    mentions: Sequence[Named],
+    mentions: Sequence[NamedField],
     fields: Fields,
     filters: Filters,
     *,
@@ -127,7 +127,7 @@ def read(
     )
 
 
-def _leans(named: Named) -> bool:
+def _leans(named: NamedField) -> bool:
     """Whether it only tips the balance: what was decided may stand in a note as well."""
     return named.part == "intent" and named.field != FAILED
 
@@ -172,7 +172,7 @@ def _typed(
     return rest
 
 
-def sort_in(text: str) -> list[Named]:
+def sort_in(text: str) -> list[NamedField]:
     """The sort of document that a question names which says nothing else: ``my bills``.
 
     It counts only where no record has its word: then those that say ``Rechnung`` are meant.
@@ -185,7 +185,9 @@ def sort_in(text: str) -> list[Named]:
         return []
     match, known = typed[0]
     said, field = match[0], f"document_type:{known}"
-    return [Named(said, match.start(), match.end(), field, "fact", True, names=(said.lower(),))]
+    return [
+        NamedField(said, match.start(), match.end(), field, "fact", True, names=(said.lower(),))
+    ]
 
 
 def _type_called(word: str) -> str:
@@ -199,8 +201,8 @@ def _type_called(word: str) -> str:
 
 
 def _condition(
-    snapshot: SearchSnapshot, named: Named, fields: Fields
-) -> list[tuple[Named, Condition]]:
+    snapshot: SearchSnapshot, named: NamedField, fields: Fields
+) -> list[tuple[NamedField, Condition]]:
     """What a record has to be; none when it is of a person whom no record names.
 
     A name that is only a part of one is not sure.
@@ -234,8 +236,8 @@ _FROM: Final = ("by", "from", "von", "vom", "de")
 
 
 def _excluded(
-    snapshot: SearchSnapshot, named: Named, fields: Fields
-) -> list[tuple[Named, Condition]]:
+    snapshot: SearchSnapshot, named: NamedField, fields: Fields
+) -> list[tuple[NamedField, Condition]]:
     """That a record does not have what the question leaves out. None where no record has it, and
     where a record may say the negation itself: ``runs without a lock``.
     """
@@ -254,7 +256,7 @@ def _excluded(
     return [(replace(named, sure=True), without)]
 
 
-def _of_field(named: Named, text: str, fields: Fields) -> list[tuple[Named, Condition]]:
+def _of_field(named: NamedField, text: str, fields: Fields) -> list[tuple[NamedField, Condition]]:
     asked = fields.read(text, 0, False) if text else None
     return [(named, asked[0])] if isinstance(asked, tuple) and asked[1] == len(text) else []
 
@@ -264,7 +266,7 @@ def _within(filters: Filters, conditions: Sequence[Demand]) -> Filters:
     return replace(filters, demand=AllOf(tuple(demands)) if demands[1:] else demands[0])
 
 
-def _without(text: str, named: Sequence[Named]) -> str:
+def _without(text: str, named: Sequence[NamedField]) -> str:
     """The text without the phrases, and without the words that led to them."""
     for each in sorted(named, key=lambda each: -each.start):
         text = f"{text[: each.start]} {text[each.end :]}"

@@ -32,9 +32,9 @@ from mem_search.model import (
     Term,
 )
 from mem_search.search import word_parts
-from mem_search.search.questions_in_words import both, read_in_words, within
-from mem_search.search.respelling import Near, respelled_alone
-from mem_search.search.word_parts import Meant
+from mem_search.search.questions_in_words import both_demands, read_in_words, times_demand
+from mem_search.search.respelling import Respellings, respelled_alone
+from mem_search.search.word_parts import VariantsByWord
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text.query import demands, parse
 from mem_search.text.query.fields import Fields, KnownKinds
@@ -44,19 +44,19 @@ EVERYTHING: Final = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Understood:
+class UnderstoodRequest:
     """A request with all its filters, its question, and how its text was parsed.
 
-    ``is_ranked``: words and meaning order the records, not their dates. ``beside`` has what is
-    looked for beside words that few records have, ``near`` what instead of those that none has.
+    ``is_ranked``: words and meaning order the records, not their dates. ``variants`` are looked for
+    beside words that few records have, ``respellings`` instead of those that none has.
     """
 
     request: SearchRequest
     question: Question
     analyzed: Analyzed
     is_ranked: bool = False
-    beside: Meant = field(default_factory=dict)
-    near: Near = field(default_factory=dict)
+    variants: VariantsByWord = field(default_factory=dict)
+    respellings: Respellings = field(default_factory=dict)
 
 
 def understand(
@@ -64,20 +64,21 @@ def understand(
     request: SearchRequest,
     kinds: KnownKinds,
     scratchpad: Sequence[int],
-) -> Understood:
+) -> UnderstoodRequest:
     """All that a search reads of the store before the legs, as ``filters_of`` takes and raises."""
     request = replace(request, filters=filters_of(snapshot, request, kinds, scratchpad))
     question, analyzed = question_of(snapshot, request, kinds)
     by_filters = request.order != "relevance" and filters_decide(question)
     if by_filters or question.text.strip() in ("", EVERYTHING):
-        return Understood(request, question, analyzed)
+        return UnderstoodRequest(request, question, analyzed)
     if request.match == "all":
         question = replace(question, filters=demanding_every_word(question))
-    question, others = word_parts.with_others(snapshot, question, request.text)
-    near: Near = {}
+    question, variants = word_parts.with_variants(snapshot, question, request.text)
+    respellings: Respellings = {}
     if request.mode == "vector":  # the keyword leg would tell which words are unknown
-        question, near = respelled_alone(snapshot, question)
-    return Understood(request, question, analyzed, True, word_parts.meant(others), near)
+        question, respellings = respelled_alone(snapshot, question)
+    named = word_parts.variants_by_word(variants)
+    return UnderstoodRequest(request, question, analyzed, True, named, respellings)
 
 
 def selected_by(
@@ -137,7 +138,7 @@ def question_of(
     filters = request.filters
     if reading.demand is not None:
         asked = _with_words(snapshot, reading.demand)
-        filters = replace(filters, demand=both(filters.demand, asked))
+        filters = replace(filters, demand=both_demands(filters.demand, asked))
     if filters.demand is not None:
         analyzed = _with_signed(analyzed, filters.demand)
     if filters.demand is not None and (kinds_asked := demands.kinds_of(filters)):
@@ -177,9 +178,9 @@ def from_what_it_names(question: Question) -> Question:
     """``question`` within the times, kinds and people that it names, beside its filters."""
     demand = question.filters.demand
     if question.times:
-        demand = both(demand, within(question.times))
+        demand = both_demands(demand, times_demand(question.times))
     for lift in question.lifts:
-        demand = both(demand, cast(Demand, lift.demand))
+        demand = both_demands(demand, cast(Demand, lift.demand))
     return replace(question, filters=replace(question.filters, demand=demand))
 
 
@@ -201,7 +202,7 @@ def demanding_every_word(question: Question) -> Filters:
     plain = [(word,) for word in (*words.words, *words.cjk) if word not in judged]
     phrases = [phrase for phrase in words.phrases if judged.isdisjoint(phrase)]
     for term in map(Term, (*plain, *phrases)):
-        demand = both(demand, term)
+        demand = both_demands(demand, term)
     return replace(question.filters, demand=demand)
 
 
@@ -212,7 +213,7 @@ def _look_up(
     nowhere = [
         term
         for term in quoted
-        if not snapshot.matches_any(replace(filters, demand=both(filters.demand, term)))
+        if not snapshot.matches_any(replace(filters, demand=both_demands(filters.demand, term)))
     ]
     return snapshot.expand_words(wild), nowhere
 

@@ -38,7 +38,7 @@ from mem_search.text import (
     words,
 )
 from mem_search.text.languages import FUNCTION_WORDS
-from mem_search.text.plain_facts import Named
+from mem_search.text.plain_facts import NamedField
 from mem_search.text.query import demands
 from mem_search.text.query.fields import Fields, KnownKinds
 from mem_search.text.related_questions import Moment, RelatedQuestion
@@ -110,10 +110,10 @@ def _read_plainly(
     demand = read.demand
     binds = any(each.filter == intents.FAILED and each.use == "filter" for each in read.readings)
     if (binds or not read.text) and spans:  # "emails from last week", "what failed yesterday"
-        demand = both(demand, within(spans)) if demand is not None else within(spans)
+        demand = both_demands(demand, times_demand(spans))
         spans, dates = (), tuple(replace(date, use="filter") for date in dates)
     if demand is not None:
-        filters = replace(filters, demand=both(filters.demand, demand))
+        filters = replace(filters, demand=both_demands(filters.demand, demand))
     found_words = question.words if read.text == question.text else words.read(read.text)
     parts = {each.part for each in read.readings}
     is_failure = any(each.filter == intents.FAILED for each in read.readings)
@@ -230,7 +230,7 @@ def _kept_text(text: str, light: frozenset[str]) -> Iterator[str]:
     return (word for word in text.split() if word.lower().strip(",.?!;:") not in light)
 
 
-def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> list[Named]:
+def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> list[NamedField]:
     text = question.text
     mentions = [*plain_words.find(text, kinds.vocabulary), *exclusions.find(text)]
     if question.times and (listed := plain_words.listed_in(text, kinds.vocabulary)):
@@ -243,11 +243,11 @@ def _named(question: Question, request: SearchRequest, kinds: KnownKinds) -> lis
     ]
 
 
-def within(spans: Iterable[DateRange]) -> Demand:
+def times_demand(spans: Iterable[DateRange]) -> Demand:
     """What a record is that is from one of ``spans``."""
     return demands.any_of(Condition("in", (Filters(created=span),)) for span in spans)
 
 
-def both(one: Demand | None, other: Demand) -> Demand:
+def both_demands(one: Demand | None, other: Demand) -> Demand:
     """Both demands."""
     return other if one is None else AllOf((one, other))

@@ -35,7 +35,7 @@ from mem_search.model.rankings import (
 from mem_search.retrievers import graph
 from mem_search.retrievers.graph import Expansion
 from mem_search.search.query_understanding import filters_decide
-from mem_search.search.stage_data import NAMED, WHOLE
+from mem_search.search.stage_data import COMPLETE_MATCHES, NAMED_RECORDS
 from mem_search.search.stages import STAGES
 from mem_search.search.stages.relevance import RELEVANT
 from mem_search.search.stages.scoring import Z_SCORE_SUM
@@ -158,9 +158,9 @@ def _before_stages(
         sparse=leg_results.sparse,
         traits=leg_results.traits,
     )
-    if NAMED in wanted:  # it brings candidates
-        given = given.having(NAMED)
-    candidates = given.stored.of(NAMED).candidates.joined(union(given.rankings, depth))
+    if NAMED_RECORDS in wanted:  # it brings candidates
+        given = given.having(NAMED_RECORDS)
+    candidates = given.stored.of(NAMED_RECORDS).candidates.joined(union(given.rankings, depth))
     if leg_results.from_named:
         candidates = candidates.joined(union(leg_results.from_named, depth))
     columns = snapshot.columns(candidates.records)
@@ -173,13 +173,13 @@ def _before_stages(
         legs=exact_scores(snapshot, question, candidates, answers, depth),
         stored=replace(given.stored, columns=columns, counts=counts),
     )
-    if WHOLE in wanted:
-        given = given.having(WHOLE)
+    if COMPLETE_MATCHES in wanted:
+        given = given.having(COMPLETE_MATCHES)
     if not given.filters_decide and request.fusion is None:
         beyond = _beyond(given.rankings, candidates)
         if request.order != "relevance":
             cuts = not request.include_weaker and any(each.name == RELEVANT for each in stages)
-            whole = given.stored.of(WHOLE) if cuts else None
+            whole = given.stored.of(COMPLETE_MATCHES) if cuts else None
             beyond = _first_by_date(snapshot, request, beyond, whole)
         given = replace(given, beyond=beyond)
     for data in wanted:

@@ -29,7 +29,7 @@ MAX_SPELLINGS: Final = 3
 MIN_SLIP_LETTERS: Final = 4
 """Letters of a slip beside words that find something: shorter ones are abbreviations."""
 
-LONG: Final = 9
+MIN_LONG_WORD_LETTERS: Final = 9
 """Letters from which a slip may have two wrong letters beside words that find something."""
 
 COMMON: Final = 2
@@ -43,11 +43,11 @@ _LINKS: Final = ("", "s", "n", "en", "es", "er")
 
 _LETTERS: Final = pattern(r"[^\W\d_]+")
 
-Near = Mapping[str, Sequence[str]]
+Respellings = Mapping[str, Sequence[str]]
 """A word that the store does not have → near ones that it has, the likeliest first."""
 
 
-def respelled_alone(snapshot: SearchSnapshot, question: Question) -> tuple[Question, Near]:
+def respelled_alone(snapshot: SearchSnapshot, question: Question) -> tuple[Question, Respellings]:
     """``respelled`` before a search without the keyword leg, which would tell what is unknown."""
     asked = question.words.words
     unknown = snapshot.unknown_words(asked)
@@ -56,7 +56,7 @@ def respelled_alone(snapshot: SearchSnapshot, question: Question) -> tuple[Quest
 
 def respelled(
     snapshot: SearchSnapshot, question: Question, unknown: Sequence[str], *, others_match: bool
-) -> tuple[Question, Near]:
+) -> tuple[Question, Respellings]:
     """``question`` with the near words of its ``unknown`` ones, and which they are.
 
     Words of an explicit demand stay what they are. ``others_match``: a record has other words of
@@ -69,7 +69,7 @@ def respelled(
     near = near_words(snapshot, unknown, others_match=others_match)
     looked_for = set(question.words.near)  # as ``fluter~`` has it already
     near = {word: words for word, words in near.items() if looked_for.isdisjoint(words)}
-    halves: Near = {}
+    halves: Respellings = {}
     if not others_match:
         left = [word for word in unknown if word not in near]
         halves = halves_of_compounds(snapshot, left[: MAX_WORDS - len(near)])
@@ -88,7 +88,7 @@ def respelled(
     return replace(question, text=with_words(question.text, best), words=asked), near
 
 
-def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Near:
+def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Respellings:
     """The two words of the store that make up each of ``unknown``, of equal halves the likeliest.
 
     A link between them counts for neither: ``familienfeier`` is ``familie`` and ``feier``.
@@ -111,7 +111,9 @@ def halves_of_compounds(snapshot: SearchSnapshot, unknown: Sequence[str]) -> Nea
     return spellings
 
 
-def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match: bool) -> Near:
+def near_words(
+    snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match: bool
+) -> Respellings:
     """The near words of those ``unknown`` words that look like slips.
 
     Words that several records have keep out the others, and so do nearer ones. With
@@ -124,7 +126,7 @@ def near_words(snapshot: SearchSnapshot, unknown: Sequence[str], *, others_match
         most = spelling.edits_allowed(word) if may_be_slip else 0
         if most and (wordpieces.is_word(word) or (others_match and len(word) < MIN_SLIP_LETTERS)):
             most = 0
-        most = min(most, 1 + (len(word) >= LONG))
+        most = min(most, 1 + (len(word) >= MIN_LONG_WORD_LETTERS))
         if not most:
             continue
         known = [each for each in snapshot.similar_words(word) if each[0].isalnum()]
@@ -156,7 +158,7 @@ def with_words(text: str, better: Mapping[str, str]) -> str:
     return " ".join(text.split())
 
 
-def notice(near: Near) -> str:
+def notice(near: Respellings) -> str:
     """``no record has “fluter”; looked for instead: “flutter”``."""
     missing = " or ".join(f"“{word}”" for word in near)
     looked_for = ", ".join(f"“{word}”" for words in near.values() for word in words)

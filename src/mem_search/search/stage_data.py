@@ -24,36 +24,36 @@ from mem_search.text import identifiers, record_ids, spelling, wordpieces
 from mem_search.text.sketch import NO_SKETCHES, Sketches
 from mem_search.text.words import all_of, any_of, bigrams, said_by
 
-HOLDERS = 200
+MAX_NAME_HOLDERS = 200
 """With more records than this, a name does not tell them apart."""
 
-PLAIN_HOLDERS = 20
+MAX_PLAIN_NAME_HOLDERS = 20
 """The same for a name of plain words, such as ``chroma-mcp``, beside other words."""
 
-CALLED = (identifiers.MAX_NAMES + 1, 0)
+NAMED_BY_ID = (identifiers.MAX_NAMES + 1, 0)
 """A record that is named by its id comes before those that hold names."""
 
-RARE_HOLDERS = 2
+MAX_RARE_WORD_HOLDERS = 2
 """A word that so few records hold tells them apart."""
 
 MAX_RARE_PASSAGES = 8
 """Passages of such a word; with more it is no rare one."""
 
-OTHER_WORDS = 3
+MAX_OTHER_WORDS = 3
 """With more other words than this, the names of a question no longer decide what comes first."""
 
 MAX_SHORT_QUESTION_WORDS = 3
 """Up to so many words, a record that has them all is what was asked for."""
 
-ANSWERS = 2
+FEEDBACK_RECORDS = 2
 """Records towards which the question is moved."""
 
-AGREED = 5
+FEEDBACK_DEPTH = 5
 """Every leg has to list each of those records among so many of its best."""
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedRecords:
     """The records that hold a name of the question, that it names by an id, or to which it leads.
 
     ``held`` is record → how many names it holds, and how well (``Name.held``). ``alone``: the
@@ -70,7 +70,7 @@ class Named:
         return any(count for count, _ in self.held.values())
 
 
-def _named(inputs: RankingInput) -> Named:
+def _named_records(inputs: RankingInput) -> NamedRecords:
     """Those to which a question in two steps leads come first, and those whose id it names.
 
     A name of plain words counts beside other words only where few records hold it: ``real-time`` is
@@ -81,29 +81,29 @@ def _named(inputs: RankingInput) -> Named:
     asked: tuple[identifiers.Name, ...] = ()
     candidates = NO_CANDIDATES
     if identifiers.NAME_LIKE.search(question.text):
-        candidates = _called(snapshot, question)
-        held = dict.fromkeys(candidates.records.tolist(), CALLED)
+        candidates = _records_by_id(snapshot, question)
+        held = dict.fromkeys(candidates.records.tolist(), NAMED_BY_ID)
         asked = identifiers.find(question.text)
     if question.related:
         candidates = candidates.joined(_first_passages(snapshot, question.related))
-        held |= {number: (CALLED[0], -at) for at, number in enumerate(question.related)}
+        held |= {number: (NAMED_BY_ID[0], -at) for at, number in enumerate(question.related)}
     if 0 < len(question.words.words) <= MAX_SHORT_QUESTION_WORDS and not asked:
         return _with_rare_words(snapshot, question, candidates, held)
     others = {*question.words.all}.difference(*[name.words for name in asked])
-    if not asked or len(others) > OTHER_WORDS:
-        return Named(candidates, held)
+    if not asked or len(others) > MAX_OTHER_WORDS:
+        return NamedRecords(candidates, held)
     for name in asked:
-        most = PLAIN_HOLDERS if name.plain and others else HOLDERS
+        most = MAX_PLAIN_NAME_HOLDERS if name.plain and others else MAX_NAME_HOLDERS
         matches = snapshot.exact_matches(name, question.filters, most)
         for record, well in zip(matches.records.tolist(), matches.scores.tolist(), strict=True):
             count, sum_ = held.get(record, (0, 0))
             held[record] = (count + 1, sum_ + int(well))
         candidates = candidates.joined(matches)
     alone = not others and not any(name.plain for name in asked)
-    return Named(candidates, held, alone and bool(held))
+    return NamedRecords(candidates, held, alone and bool(held))
 
 
-def _called(snapshot: SearchSnapshot, question: Question) -> Candidates:
+def _records_by_id(snapshot: SearchSnapshot, question: Question) -> Candidates:
     """The records within the filters that the question names by an id."""
     ids = record_ids.find(question.text)
     numbers = [each for called in snapshot.records_called(ids) for each in called] if ids else []
@@ -126,7 +126,7 @@ def _with_rare_words(
     question: Question,
     candidates: Candidates,
     held: dict[int, tuple[int, int]],
-) -> Named:
+) -> NamedRecords:
     """A word of a short question that one or two records have is as good as a name, where it is no
     word of everyday English.
     """
@@ -138,30 +138,30 @@ def _with_rare_words(
         columns = snapshot.passage_columns(passages)
         within = are_among(columns.records, snapshot.matching(question.filters))
         columns = columns.taken((columns.records > 0) & within)
-        holders = columns.best(np.zeros(len(columns.records))).candidates(RARE_HOLDERS + 1)
-        if len(holders) <= RARE_HOLDERS:
+        holders = columns.best(np.zeros(len(columns.records))).candidates(MAX_RARE_WORD_HOLDERS + 1)
+        if len(holders) <= MAX_RARE_WORD_HOLDERS:
             for number in holders.records.tolist():
                 rare[number] = (0, rare.get(number, (0, 0))[1] + 1)
             candidates = candidates.joined(holders)  # with the passage that has the word
-    return Named(candidates, {**rare, **held})
+    return NamedRecords(candidates, {**rare, **held})
 
 
-NO_NAMES: Final = Named()
-NAMED: Final = StageData("names", _named, NO_NAMES)
+NO_NAMED_RECORDS: Final = NamedRecords()
+NAMED_RECORDS: Final = StageData("names", _named_records, NO_NAMED_RECORDS)
 """What holds a name of the question. It joins the candidates, so that only ``identifier-first``
 declares it: without that stage the others see none."""
 
 
-def _whole(inputs: RankingInput) -> Numbers:
-    named = inputs.stored.of(NAMED)
+def _complete_matches(inputs: RankingInput) -> Numbers:
+    named = inputs.stored.of(NAMED_RECORDS)
     holders = np.sort(named.candidates.records)
     if named.alone:
         return holders
-    having_all = _having_all(inputs)
+    having_all = _records_with_all_words(inputs)
     return distinct(np.concatenate([having_all, holders])) if len(holders) else having_all
 
 
-def _having_all(inputs: RankingInput) -> Numbers:
+def _records_with_all_words(inputs: RankingInput) -> Numbers:
     """Records that have every word of a question of few words, or all that it demands."""
     question, rankings = inputs.question, inputs.rankings
     asked = question.words
@@ -176,12 +176,12 @@ def _having_all(inputs: RankingInput) -> Numbers:
     return matched[0] if len(matched) == 1 else distinct(np.concatenate(matched))
 
 
-WHOLE: Final[StageData[Numbers]] = StageData("whole", _whole, NO_NUMBERS)
+COMPLETE_MATCHES: Final[StageData[Numbers]] = StageData("whole", _complete_matches, NO_NUMBERS)
 """Records that have all that a short question, or an explicit one, asks for; in order."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Covered:
+class TermCoverage:
     """How much of the question each record of the union has in its passage.
 
     ``shares`` are of the question's words, each weighted by how rare it is; ``unknown`` is the
@@ -200,11 +200,11 @@ _ASKING: Final = frozenset(
 )
 """Words that ask and say nothing of what is asked for: that no record has them means nothing."""
 
-SMALL_STORE = 100
+SMALL_STORE_PASSAGES = 100
 """Passages: with so many, a word that none has counts half of what it says in a large store."""
 
 
-def _covered(inputs: RankingInput) -> Covered | None:
+def _term_coverage(inputs: RankingInput) -> TermCoverage | None:
     question, snapshot = inputs.question, inputs.snapshot
     asked = question.words
     phrased = (word for phrase in asked.phrases for word in phrase)
@@ -239,9 +239,9 @@ def _covered(inputs: RankingInput) -> Covered | None:
             unknown += rarity
             missing.append(part_of.get(group[0], group[0]))
     # That a small store lacks a word says little.
-    unknown *= size / (size + SMALL_STORE)
+    unknown *= size / (size + SMALL_STORE_PASSAGES)
     missing = [word for word in dict.fromkeys(missing) if word not in known]
-    return Covered(shares / total, unknown / total, tuple(missing))
+    return TermCoverage(shares / total, unknown / total, tuple(missing))
 
 
 def _spelt_nearly(word: str, near: Sequence[str]) -> tuple[str, ...]:
@@ -250,38 +250,40 @@ def _spelt_nearly(word: str, near: Sequence[str]) -> tuple[str, ...]:
     return tuple(each for each in near if spelling.distance(word, each, most) <= most)
 
 
-COVERED: Final[StageData[Covered | None]] = StageData("covered", _covered, None)
+TERM_COVERAGE: Final[StageData[TermCoverage | None]] = StageData("covered", _term_coverage, None)
 """What the passages have of the question; None where it has no words of its own."""
 
 
-def _guessed(inputs: RankingInput) -> tuple[Numbers, Numbers] | None:
+def _guessed_matches(inputs: RankingInput) -> tuple[Numbers, Numbers] | None:
     if not inputs.question.words.untyped:
         return None
-    asked = any_of(replace(inputs.question.words, guessed=(), others=()))
+    asked = any_of(replace(inputs.question.words, guessed=(), variants=()))
     typed = NO_NUMBERS if asked is None else inputs.snapshot.records_with_words(asked)
     matched = [leg.matched.records for leg in inputs.rankings]
     every = distinct(np.concatenate([NO_NUMBERS, *matched]))
     return every[~are_among(every, typed)], typed
 
 
-GUESSED: Final[StageData[tuple[Numbers, Numbers] | None]] = StageData("guessed", _guessed, None)
+GUESSED_MATCHES: Final[StageData[tuple[Numbers, Numbers] | None]] = StageData(
+    "guessed", _guessed_matches, None
+)
 """Where a word was misspelt or is a part of others: records with a word that it may mean and none
 that was typed, and those with a typed one; each in order."""
 
 
-def _lifted(inputs: RankingInput) -> Sequence[Numbers]:
+def _lifted_records(inputs: RankingInput) -> Sequence[Numbers]:
     return [inputs.snapshot.matching(lift) for lift in inputs.question.lifts]
 
 
-LIFTED: Final[StageData[Sequence[Numbers]]] = StageData("lifted", _lifted, ())
+LIFTED_RECORDS: Final[StageData[Sequence[Numbers]]] = StageData("lifted", _lifted_records, ())
 """The records of each kind or person that the question names."""
 
 
-def _leaning(inputs: RankingInput) -> Sequence[Numbers]:
+def _leaning_records(inputs: RankingInput) -> Sequence[Numbers]:
     return [inputs.snapshot.matching(each) for each in inputs.question.leanings]
 
 
-LEANING: Final[StageData[Sequence[Numbers]]] = StageData("leaning", _leaning, ())
+LEANING_RECORDS: Final[StageData[Sequence[Numbers]]] = StageData("leaning", _leaning_records, ())
 """The records of each type or kind to which words of intent point."""
 
 
@@ -307,7 +309,7 @@ SKETCHES: Final[StageData[tuple[Sequence[int], Sketches]]] = StageData(
 
 def _feedback(inputs: RankingInput) -> Mapping[str, FeedbackScorer]:
     legs, union = inputs.legs, inputs.union
-    if len(legs) < 2 or not len(union) or agreed(legs).sum() < min(ANSWERS, len(union)):
+    if len(legs) < 2 or not len(union) or agreed(legs).sum() < min(FEEDBACK_RECORDS, len(union)):
         return {}
     scorers = {
         answer.leg.name: answer.leg.feedback_scorer(
@@ -328,7 +330,7 @@ def agreed(legs: Mapping[str, LegScores]) -> NDArray[np.bool_]:
     ranks = np.array([leg.ranks for leg in legs.values()])
     if len(ranks) < 2:
         return np.zeros(ranks.shape[-1], np.bool_)
-    return np.asarray(((ranks > 0) & (ranks <= AGREED)).all(axis=0))
+    return np.asarray(((ranks > 0) & (ranks <= FEEDBACK_DEPTH)).all(axis=0))
 
 
 def _sort_values(inputs: RankingInput) -> tuple[Numbers, Mapping[str, Numbers]]:
@@ -345,15 +347,15 @@ SORT_VALUES: Final[StageData[tuple[Numbers, Mapping[str, Numbers]]]] = StageData
 """All that is found, and field → one number for each (``SearchSnapshot.sort_values``)."""
 
 
-def _opened(inputs: RankingInput) -> Numbers:
+def _opening_order(inputs: RankingInput) -> Numbers:
     return inputs.snapshot.sort_values(inputs.union.records, ["opened_at"])["opened_at"]
 
 
-OPENED: Final[StageData[Numbers]] = StageData("opened", _opened, NO_NUMBERS)
+OPENING_ORDER: Final[StageData[Numbers]] = StageData("opened", _opening_order, NO_NUMBERS)
 """For each record its place among those that were opened, the latest last; -1 for the others."""
 
 
-def _newest(inputs: RankingInput) -> Sequence[int]:
+def _newest_records(inputs: RankingInput) -> Sequence[int]:
     """Enough to fill a page whatever was ranked."""
     if not inputs.filters_decide:
         return ()
@@ -363,7 +365,7 @@ def _newest(inputs: RankingInput) -> Sequence[int]:
     return inputs.snapshot.browse(inputs.question.filters, "date_desc", most, 0)
 
 
-NEWEST: Final[StageData[Sequence[int]]] = StageData("newest", _newest, ())
+NEWEST_RECORDS: Final[StageData[Sequence[int]]] = StageData("newest", _newest_records, ())
 """The newest records that pass the filters, where the filters alone decide."""
 
 Walk = Callable[[Mapping[int, float], int], Expansion]

@@ -36,7 +36,7 @@ MAX_CHECKED = 8
 MAX_UNKNOWN = 2
 """Most unknown words that are corrected, at about 3 ms each."""
 
-SHORT = 4
+MAX_SHORT_WORD_LETTERS = 4
 """Letters of a word that is hardly a slip where the others find something: ``IRS``, ``sent``."""
 
 MAX_SHARED = 5
@@ -97,7 +97,7 @@ class Suggestions:
             for word in dict.fromkeys((*_asked(page), *quoted))
             if word not in stood_for
             and _PLAIN.fullmatch(word)
-            and not (page.results and len(word) <= SHORT)
+            and not (page.results and len(word) <= MAX_SHORT_WORD_LETTERS)
             and not _stands_for_others(word, page.request.text)
         ]
         try:

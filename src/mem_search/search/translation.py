@@ -22,7 +22,7 @@ from mem_search.patterns import pattern
 from mem_search.settings import Settings
 from mem_search.text import secret_rules
 from mem_search.text.json_reading import read_json
-from mem_search.text.plain_facts import Named
+from mem_search.text.plain_facts import NamedField
 from mem_search.text.plain_words import MAX_QUESTION_CHARS
 from mem_search.text.redaction import redact
 
@@ -142,7 +142,7 @@ def fields_in(reply: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(usable))[:MAX_FIELDS]
 
 
-def named_in(fields: Sequence[str], text: str, mentions: Sequence[Named]) -> list[Named]:
+def named_in(fields: Sequence[str], text: str, mentions: Sequence[NamedField]) -> list[NamedField]:
     """What the model read in ``text`` beside ``mentions``; of each sort the rules come first."""
     read = {_sort(each.field) for each in mentions}
     more = []
@@ -154,7 +154,7 @@ def named_in(fields: Sequence[str], text: str, mentions: Sequence[Named]) -> lis
         if part == "person":
             value = _VALUE.match(field)
             names, field = ((value[1],) if value else ()), sort
-        more.append(Named(text, len(text), len(text), field, part, False, names))
+        more.append(NamedField(text, len(text), len(text), field, part, False, names))
     return more
 
 

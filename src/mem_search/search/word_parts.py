@@ -5,7 +5,7 @@ The last word of a question may still be typed: words that begin so stand for it
 others write as two, so that the end or the beginning of one stands for it: ``rechnung`` for
 ``stromrechnung``. Accounts, telephones and customer numbers are written in groups or as one word
 (``12 345 678``). None of that is asked for a word that several records have, and what is found so
-is below what has the word itself (``bm25.GUESSED``, ``typo_demotion``).
+is below what has the word itself (``bm25.GUESSED_PENALTY``, ``typo_demotion``).
 
 A word in another language stands for its other forms, too, and these count like it. A question is
 read in its own language and in English, as which the index stems everything. Where it is too short
@@ -27,9 +27,9 @@ from mem_search.text import stems, stop_words, wordpieces
 from mem_search.text.highlight import stem
 from mem_search.text.query import demands
 from mem_search.text.word_forms import plain
-from mem_search.text.words import RUN, STOP_WORDS, Others, Words, is_cjk, is_hash
+from mem_search.text.words import RUN, STOP_WORDS, Variants, Words, is_cjk, is_hash
 
-RARE: Final = 10
+MIN_COMMON_PASSAGES: Final = 10
 """Passages: a word that so many have is asked for as it is."""
 
 MIN_BEGINNING: Final = 3
@@ -76,10 +76,10 @@ MAX_WORDS: Final = 3
 MAX_LOOKED_AT: Final = 16
 """Words of a question that are looked at; a longer one is a text, in which each says little."""
 
-SURE: Final = 3
+MAX_SURE_FORMS: Final = 3
 """So many continuations at most leave little doubt which word is meant."""
 
-SHOWN: Final = 3
+MAX_SHOWN_WORDS: Final = 3
 """So many words that stand for one are named in the reply."""
 
 _ENDINGS: Final = ("", "s", "n", "e", "en", "er", "es")
@@ -91,13 +91,13 @@ _LINKS: Final = ("", "s", "n", "e", "en", "es", "er")
 _ALNUM: Final = pattern(r"[^\W_]+")
 _LETTERS: Final = pattern(r"[^\W\d_]+")
 
-Meant = Mapping[str, Sequence[str]]
+VariantsByWord = Mapping[str, Sequence[str]]
 """A word of the question → the words of the store that stand for it beside it."""
 
 
-def with_others(
+def with_variants(
     snapshot: SearchSnapshot, question: Question, typed: str
-) -> tuple[Question, tuple[Others, ...]]:
+) -> tuple[Question, tuple[Variants, ...]]:
     """``question`` with the stems of its words, and with what else stands for rare ones, and that.
 
     ``typed`` is the text as it was typed. Words of an explicit demand stay what they are.
@@ -118,10 +118,10 @@ def with_others(
     numbers = dict(_ungrouped(runs, asked))
     joined = {**dict(_joined(runs, asked)), **numbers}
     every = [*asked, *joined, *codes]
-    held = dict(zip(every, snapshot.holders_of(every, RARE), strict=True))
+    held = dict(zip(every, snapshot.holders_of(every, MIN_COMMON_PASSAGES), strict=True))
     # It is the same word, however many have it.
-    others = [Others(pair, (word,)) for word, pair in joined.items() if held[word]]
-    few = 1 if len(runs) > MAX_SHORT_QUESTION else RARE
+    others = [Variants(pair, (word,)) for word, pair in joined.items() if held[word]]
+    few = 1 if len(runs) > MAX_SHORT_QUESTION else MIN_COMMON_PASSAGES
     whole = {each for number, of in numbers.items() if held[number] for each in of}
     rare = [w for w in asked if held[w] < few and not w.isdigit() and w not in whole]
     last = _last_typed(typed)
@@ -134,18 +134,20 @@ def with_others(
         others += _grouped(snapshot, code)
     if not others:
         return question, ()
-    stand_ins = tuple(others)
+    variants = tuple(others)
     best = {
         each.words[0]: each.seen[0]
-        for each in stand_ins
-        if each.forms[0].endswith("*") and not held[each.words[0]] and 0 < len(each.seen) <= SURE
+        for each in variants
+        if each.forms[0].endswith("*")
+        and not held[each.words[0]]
+        and 0 < len(each.seen) <= MAX_SURE_FORMS
     }
     text = _with_words(question.text, best) if best else question.text
-    words = replace(question.words, others=stand_ins)
+    words = replace(question.words, variants=variants)
     if not words.demanded:  # else a passage would have to have the number
-        found = ((number,) for number in numbers if held[number])
-        words = replace(words, phrases=(*words.phrases, *found))
-    return replace(question, text=text, words=words), stand_ins
+        phrases = ((number,) for number in numbers if held[number])
+        words = replace(words, phrases=(*words.phrases, *phrases))
+    return replace(question, text=text, words=words), variants
 
 
 def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
@@ -176,7 +178,7 @@ def _with_stems(snapshot: SearchSnapshot, question: Question) -> Question:
     every = [form for of in forms.values() for form in of]
     known = {form for form, some in zip(every, snapshot.holders_of(every, 1), strict=True) if some}
     known_stems = ((word, tuple(filter(known.__contains__, of))) for word, of in forms.items())
-    others = tuple(Others((word,), of) for word, of in known_stems if of)
+    others = tuple(Variants((word,), of) for word, of in known_stems if of)
     return replace(question, words=replace(words, stems=others))
 
 
@@ -214,13 +216,13 @@ def _ungrouped(runs: Sequence[str], asked: Sequence[str]) -> Iterator[tuple[str,
     if not any(map(str.isdigit, "".join(runs))):
         return
     spans = ((at, end) for at in range(len(runs)) for end in range(at + 2, len(runs) + 1))
-    found = {word: runs[at:end] for at, end in spans if _is_code(word := "".join(runs[at:end]))}
-    for word in sorted(found, key=len, reverse=True)[:MAX_GROUPED]:
-        if word not in asked and (own := tuple(each for each in found[word] if each in asked)):
+    codes = {word: runs[at:end] for at, end in spans if _is_code(word := "".join(runs[at:end]))}
+    for word in sorted(codes, key=len, reverse=True)[:MAX_GROUPED]:
+        if word not in asked and (own := tuple(each for each in codes[word] if each in asked)):
             yield word, own
 
 
-def _grouped(snapshot: SearchSnapshot, code: str) -> Iterator[Others]:
+def _grouped(snapshot: SearchSnapshot, code: str) -> Iterator[Variants]:
     """``12_345_678`` for ``12345678``: in pairs, threes and fours from either end, and what has the
     length of a telephone in up to five groups of any length.
     """
@@ -242,14 +244,14 @@ def _grouped(snapshot: SearchSnapshot, code: str) -> Iterator[Others]:
     counts = snapshot.holders_of(phrases, 1) if phrases else []
     forms = tuple(each for each, held in zip(phrases, counts, strict=True) if held)
     if forms:
-        yield Others((code,), forms, tuple(group for form in forms for group in form.split("_")))
+        yield Variants((code,), forms, tuple(group for form in forms for group in form.split("_")))
 
 
 def _longest(cut: Sequence[str]) -> tuple[int, Sequence[str]]:
     return max(map(len, cut)), cut
 
 
-def _cut(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
+def _cut(snapshot: SearchSnapshot, word: str) -> Iterator[Variants]:
     """``wi_fi`` for ``wifi``, where a passage has the two words in a row."""
     if not MIN_PART <= len(word) <= MAX_WORD_CHARS:
         return
@@ -263,10 +265,10 @@ def _cut(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
     counts = snapshot.holders_of(phrases, 1) if phrases else []
     forms = tuple(each for each, held in zip(phrases, counts, strict=True) if held)
     if forms:
-        yield Others((word,), forms, tuple(half for form in forms for half in form.split("_")))
+        yield Variants((word,), forms, tuple(half for form in forms for half in form.split("_")))
 
 
-def _beginning_with(snapshot: SearchSnapshot, word: str, *, is_last: bool) -> Iterator[Others]:
+def _beginning_with(snapshot: SearchSnapshot, word: str, *, is_last: bool) -> Iterator[Variants]:
     """All words that begin with ``word``; only for one that is being typed, or no English word."""
     least = MIN_BEGINNING if is_last else MIN_PART
     if len(word) < least or not (is_last or not wordpieces.is_word(word)):
@@ -275,10 +277,10 @@ def _beginning_with(snapshot: SearchSnapshot, word: str, *, is_last: bool) -> It
     own = stem(word)  # other forms of the word match it anyway
     seen = tuple(form for form in forms if not form.endswith("*") and stem(form) != own)
     if seen:
-        yield Others((word,), forms[:1] if forms[0].endswith("*") else seen, seen)
+        yield Variants((word,), forms[:1] if forms[0].endswith("*") else seen, seen)
 
 
-def _ending_with(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
+def _ending_with(snapshot: SearchSnapshot, word: str) -> Iterator[Variants]:
     """Compounds whose last part is ``word``.
 
     An English word ends others by chance (``ration`` in ``operation``): what stands before it has
@@ -302,28 +304,28 @@ def _ending_with(snapshot: SearchSnapshot, word: str) -> Iterator[Others]:
             if not known.isdisjoint(rest.removesuffix(link) for link in _LINKS)
         ]
     if compounds:
-        yield Others((word,), tuple(compounds))
+        yield Variants((word,), tuple(compounds))
 
 
 def _with_words(text: str, better: Mapping[str, str]) -> str:
     return _ALNUM.sub(lambda match: better.get(match[0].lower(), match[0]), text)
 
 
-def meant(others: Iterable[Others]) -> Meant:
+def variants_by_word(variants: Iterable[Variants]) -> VariantsByWord:
     """For each word what stands for it, as the reply names it."""
     by_name: dict[str, list[str]] = {}
-    for alternative in others:
-        name = " ".join(alternative.words)
-        words = alternative.seen if alternative.forms[0].endswith("*") else alternative.forms
+    for each in variants:
+        name = " ".join(each.words)
+        words = each.seen if each.forms[0].endswith("*") else each.forms
         by_name.setdefault(name, []).extend(word.replace("_", " ") for word in words)
     return {name: tuple(dict.fromkeys(words)) for name, words in by_name.items()}
 
 
-def notice(beside: Meant) -> str:
+def notice(beside: VariantsByWord) -> str:
     """``also looked for: “halvorsen” for “halvor”``."""
     parts = []
     for word, words in beside.items():
-        more = ", …" if len(words) > SHOWN else ""
-        listed = ", ".join(f"“{each}”" for each in words[:SHOWN])
+        more = ", …" if len(words) > MAX_SHOWN_WORDS else ""
+        listed = ", ".join(f"“{each}”" for each in words[:MAX_SHOWN_WORDS])
         parts.append(f"{listed}{more} for “{word}”")
     return f"also looked for: {'; '.join(parts)}"

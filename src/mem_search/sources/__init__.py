@@ -101,8 +101,12 @@ def by_name(name: str) -> Source:
         if source.name == name:
             return source
     known = ", ".join(source.name for source in installed())
-    left_out = "".join(f"; {reason}" for reason in broken())
-    raise InputError(f"{name!r} is not a source; choose one of {known}{left_out}", field="source")
+    raise InputError(f"{name!r} is not a source; choose one of {known}{_without()}", field="source")
+
+
+def _without() -> str:
+    """``; …`` for each entry point that is left out: what somebody misses may be its source."""
+    return "".join(f"; {reason}" for reason in broken())
 
 
 @cache
@@ -110,7 +114,7 @@ def third_party() -> tuple[Source | str, ...]:
     """The source of each entry point; of one that cannot be used, which is logged, why not."""
     entries = entry_points(group=ENTRY_POINTS)
     names = {source.name for source in built_in()} if entries else set()  # their modules are many
-    found: list[Source | str] = []
+    outcomes: list[Source | str] = []
     for entry in entries:
         try:
             source = _load(entry)
@@ -119,16 +123,16 @@ def third_party() -> tuple[Source | str, ...]:
             if source.name in names:
                 raise ValueError(f"there is a source {source.name} already")
         except Exception as error:  # noqa: BLE001 - foreign code may raise anything
-            found.append(
+            outcomes.append(
                 f"{ENTRY_POINTS} entry point {entry.name!r} cannot be loaded"
                 f" ({str(error) or type(error).__name__}); correct its package and install it"
                 " again, or uninstall it"
             )
-            log.error("%s", found[-1])
+            log.error("%s", outcomes[-1])
         else:
             names.add(source.name)
-            found.append(source)
-    return tuple(found)
+            outcomes.append(source)
+    return tuple(outcomes)
 
 
 def _load(entry: EntryPoint) -> Source:
@@ -221,7 +225,8 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
         reason = (
             f"{source} does not read single files" if is_source else f"{source!r} is not a source"
         )
-        raise InputError(f"{reason}; those that do are {', '.join(known)}", field="source")
+        told = f"{reason}; those that do are {', '.join(known)}{'' if is_source else _without()}"
+        raise InputError(told, field="source")
     for entry in known.values():
         if content_type in entry[1].content_types:
             return entry
@@ -230,6 +235,6 @@ def for_file(name: str, source: str = "", content_type: str = "") -> tuple[Sourc
             return entry
     raise InputError(
         f"neither name nor type of {name or 'the file'} tells which source reads it;"
-        f" give one of {', '.join(known)}",
+        f" give one of {', '.join(known)}{_without()}",
         field="source",
     )

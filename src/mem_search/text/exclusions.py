@@ -13,7 +13,7 @@ from typing import Final
 
 from mem_search.patterns import pattern
 from mem_search.text import languages
-from mem_search.text.plain_facts import DOCUMENTS, Named
+from mem_search.text.plain_facts import DOCUMENTS, NamedField
 from mem_search.text.question_times import EMPTY, QUOTED
 from mem_search.text.words import STOP_WORDS
 
@@ -93,7 +93,7 @@ MAX_CHARS: Final = 200
 """Characters of a question that is read; a longer one tells a story."""
 
 
-def find(text: str) -> Iterator[Named]:
+def find(text: str) -> Iterator[NamedField]:
     """What ``text`` leaves out, one for each thing; ``names`` are its words, the marker first.
 
     ``sure`` is False where a record may say the same (``without regex``): then it is no exclusion.
@@ -112,7 +112,7 @@ def find(text: str) -> Iterator[Named]:
         marker = match["strong"] or match["after_comma"] or match["bare"] or match["weak"]
         weak = match["weak"] is not None or marker.lower().startswith("except")
         for _, last, words in _objects(text, end):
-            yield Named(
+            yield NamedField(
                 text[start:last].lstrip(" ,"), start, last, "", "negation", not weak,
                 (marker, *words),
             )  # fmt: skip

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mem_search.patterns import pattern
-from mem_search.text.plain_facts import Named
+from mem_search.text.plain_facts import NamedField
 from mem_search.text.question_times import EMPTY, QUOTED
 from mem_search.text.words import STOP_WORDS
 
@@ -139,7 +139,7 @@ class Intent:
     only that, and nothing of the topic.
     """
 
-    named: tuple[Named, ...] = ()
+    named: tuple[NamedField, ...] = ()
     light: frozenset[str] = frozenset()
 
     @property
@@ -171,7 +171,7 @@ def find(text: str, *, has_time: bool) -> Intent:
     fields = dict.fromkeys(_TYPE_OF[words[at]] for at in meant if words[at] in _TYPE_OF)
     places = {match[0].lower(): match for match in _LETTERS.finditer(text)}
     named = tuple(
-        Named(places[word][0], *places[word].span(), field, "intent", False)
+        NamedField(places[word][0], *places[word].span(), field, "intent", False)
         for field in fields
         for word in (next(words[at] for at in meant if _TYPE_OF.get(words[at]) == field),)
     )
@@ -200,7 +200,7 @@ _FAILING: Final = frozenset(
 )
 
 
-def _failure(text: str, *, has_time: bool) -> Named | None:
+def _failure(text: str, *, has_time: bool) -> NamedField | None:
     """The failure that ``text`` asks for; the whole text where it asks for nothing else."""
     match = next((frame for form in _FRAMES if (frame := form.search(text))), None)
     if match is None and has_time:
@@ -211,7 +211,7 @@ def _failure(text: str, *, has_time: bool) -> Named | None:
     topic = words - _EMPTY_BESIDE - _FAILING - STOP_WORDS
     start, end = match.span()
     if not topic:
-        return Named(text, 0, len(text), FAILED, "intent", True)
+        return NamedField(text, 0, len(text), FAILED, "intent", True)
     # Its words rank, all but those of failure: nothing is cut out of the text.
     sure = len(topic) <= MAX_TOPIC and not match[0].lower().startswith("why")
-    return Named(text[start:end], end, end, FAILED, "intent", sure)
+    return NamedField(text[start:end], end, end, FAILED, "intent", sure)

@@ -16,13 +16,13 @@ from typing import Any, Final, NoReturn
 
 from mem_search.patterns import pattern
 
-LEVELS: Final = 32
+MAX_LEVELS: Final = 32
 """Lists and objects that may lie inside each other below a field."""
 
 MAX_VALUES: Final = 3_000_000
 """Values of one document: each takes up to a hundred bytes, however short it is written."""
 
-DIGITS: Final = 300
+MAX_DIGITS: Final = 300
 """Digits of an integer; a double of IEEE 754 has at most 309."""
 
 _NAMED: Final = 2
@@ -91,9 +91,9 @@ def read_json(data: bytes | str) -> Any:
     except RecursionError:
         is_deep = True
     else:
-        is_deep = _is_deeper(value, LEVELS + _OUTER)
+        is_deep = _is_deeper(value, MAX_LEVELS + _OUTER)
     if is_deep:
-        raise UnusableJson(f"nested deeper than {LEVELS} levels", _path_to(text))
+        raise UnusableJson(f"nested deeper than {MAX_LEVELS} levels", _path_to(text))
     return value
 
 
@@ -121,14 +121,14 @@ def open_path(text: str) -> tuple[str, ...]:
 
 
 def _int(digits: str) -> int:
-    if len(digits) > DIGITS:
-        raise _Fault(f"a number of {len(digits)} digits; at most {DIGITS} are possible")
+    if len(digits) > MAX_DIGITS:
+        raise _Fault(f"a number of {len(digits)} digits; at most {MAX_DIGITS} are possible")
     return int(digits)
 
 
 def _float(written: str) -> float:
     number = float(written)
-    if len(written) > DIGITS or not math.isfinite(number):
+    if len(written) > MAX_DIGITS or not math.isfinite(number):
         raise _Fault(f"the number {written[:20]} is too big or too long; use at most 1e308")
     return number
 
@@ -160,7 +160,7 @@ def _path_to(text: str, *, number: bool = False) -> tuple[str, ...]:
     for token in _TOKEN.finditer(text):
         match token[0]:
             case "{" | "[" as opening:
-                if not number and len(path) == LEVELS + _OUTER:
+                if not number and len(path) == MAX_LEVELS + _OUTER:
                     break
                 path.append("" if opening == "{" else 0)
             case "}" | "]":

@@ -98,8 +98,8 @@ class Rules:
         places = self._places(text)
         tried = [*self._tried(places)]
         if not all(each.starts for each in tried):
-            for found in self._joined.finditer(text):
-                yield self.forms[(found.lastindex or 1) - 1][0], found
+            for match in self._joined.finditer(text):
+                yield self.forms[(match.lastindex or 1) - 1][0], match
             return
         at_place: dict[int, list[_Alternative]] = {}
         for each in tried:
@@ -108,9 +108,9 @@ class Rules:
         end = 0
         for at in sorted(at_place):
             for each in at_place[at] if at >= end else ():
-                if match := each.pattern.match(text, at):
-                    yield each.name, match
-                    end = match.end()
+                if here := each.pattern.match(text, at):
+                    yield each.name, here
+                    end = here.end()
                     break
 
     def _tried(self, places: dict[int, list[int]]) -> Iterator[_Alternative]:
@@ -126,11 +126,11 @@ class Rules:
         """The number of each literal that ``text`` holds, and where it stands."""
         places: dict[int, list[int]] = {}
         try:
-            found = self._automaton.find_matches_as_indexes(text, overlapping=True)
+            literals = self._automaton.find_matches_as_indexes(text, overlapping=True)
         except UnicodeEncodeError:  # half of a surrogate pair, which no literal has
             text = text.encode(errors="replace").decode()
-            found = self._automaton.find_matches_as_indexes(text, overlapping=True)
-        for literal, start, _ in found:
+            literals = self._automaton.find_matches_as_indexes(text, overlapping=True)
+        for literal, start, _ in literals:
             places.setdefault(literal, []).append(start)
         return places
 

@@ -24,14 +24,14 @@ from mem_search.text.outline import Boundary, Layout, Outline, outline
 
 SIZE = 400
 STRIDE = 350
-NEAR = 40
+MAX_SHIFT_PIECES = 40
 """Word pieces, about two lines: so much earlier or later a passage begins for a sentence's sake. It
 is less than the overlap, so that nothing is left out."""
 
 HALF = 225
 """Word pieces of an embedded half; with a title it fits the 256 of the model."""
 
-LONG: Final = 700
+MIN_HALVED_CHARS: Final = 700
 """Characters of a passage that may be embedded as two halves."""
 
 MAX_ABOVE_PIECES: Final = 50
@@ -44,7 +44,7 @@ MIN_PIECES: Final = 120
 MIN_PAGE_PIECES: Final = 60
 """The same for a page: a slide is short, and its number is what people look for."""
 
-SUMMARIZED: Final = 3
+MIN_SUMMARIZED_PASSAGES: Final = 3
 """Passages from which on a text gets one about the whole: two are hardly more than a summary."""
 
 _HEAD: Final = 10_000
@@ -108,7 +108,7 @@ def summary(text: str, stated: str, count: int) -> Passage | None:
     if stated := " ".join(stated.split())[:_SUMMARY]:
         pieces = wordpieces.spans(stated)[:HALF]
         return Passage(SUMMARY, 0, 0, "summary", above=stated[: pieces[-1][1]])
-    if count < SUMMARIZED:
+    if count < MIN_SUMMARIZED_PASSAGES:
         return None
     head = text[:_HEAD]
     abstract = _ABSTRACT.search(head)
@@ -152,7 +152,7 @@ def _windows(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[int,
 
 def _sentence(text: str, spans: Sequence[tuple[int, int]], piece: int) -> int:
     """The piece nearest to ``piece`` that begins a sentence or a line; it itself if none does."""
-    near = range(piece - NEAR, min(piece + NEAR, len(spans) - 1) + 1)
+    near = range(piece - MAX_SHIFT_PIECES, min(piece + MAX_SHIFT_PIECES, len(spans) - 1) + 1)
     for begins in _BEGINS:
         beginnings = (
             each

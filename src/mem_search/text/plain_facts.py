@@ -19,7 +19,7 @@ from mem_search.text.languages import LANGUAGES, foreign_times, words
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedField:
     """What a question names at ``start:end``, as ``field`` of the query language.
 
     Of a person ``field`` is ``from`` or ``to`` alone, and ``names`` are what they may be called,
@@ -102,12 +102,12 @@ ASKING: Final = f"{question_times.DUE}|{_OVERDUE_SOURCE}|{_HOW_MUCH_SOURCE}"
 """Only a text with one of these, or with ``MONEY``, or with a sort of document names a fact."""
 
 
-def find(text: str) -> list[Named]:
+def find(text: str) -> list[NamedField]:
     """The facts that ``text`` names, in no particular order."""
     return [*_amounts(text), *_due(text), *_how_much(text)]
 
 
-def _amounts(text: str) -> Iterator[Named]:
+def _amounts(text: str) -> Iterator[NamedField]:
     for match in _AMOUNT.finditer(text):
         currency = next(
             (
@@ -124,13 +124,15 @@ def _amounts(text: str) -> Iterator[Named]:
         phrase = match[0]
         if match["sign"]:
             sign = _COMPARED[match["sign"].lower()]
-            yield Named(phrase, start, end, f"amount{sign}{_value(match['one'])}", "fact", True)
+            yield NamedField(
+                phrase, start, end, f"amount{sign}{_value(match['one'])}", "fact", True
+            )
         elif _BETWEEN.get(match["first"].lower()) == match["second"].lower():
             low, high = _value(match["low"]), _value(match["high"])
-            yield Named(phrase, start, end, f"amount>={low}", "fact", True)
-            yield Named(phrase, end, end, f"amount<={high}", "fact", True)
+            yield NamedField(phrase, start, end, f"amount>={low}", "fact", True)
+            yield NamedField(phrase, end, end, f"amount<={high}", "fact", True)
         if currency:  # not every document says its currency
-            yield Named(phrase, end, end, f"currency:{currency}", "fact", False)
+            yield NamedField(phrase, end, end, f"currency:{currency}", "fact", False)
 
 
 def _is_of_document(text: str, match: re.Match[str]) -> bool:
@@ -153,9 +155,9 @@ def _value(number: str) -> str:
     return f"{float(value) * 1000:g}" if thousands else value
 
 
-def _due(text: str) -> Iterator[Named]:
+def _due(text: str) -> Iterator[NamedField]:
     for match in _OVERDUE.finditer(text):
-        yield Named(match[0], *match.span(), "due_date<today", "fact", True)
+        yield NamedField(match[0], *match.span(), "due_date<today", "fact", True)
     for match in _DUE.finditer(text):
         yield _due_on(text, *match.span(), (match["by"] or "").lower(), match["date"])
     foreign = [*_DUE_FOREIGN.finditer(text)]
@@ -166,15 +168,15 @@ def _due(text: str) -> Iterator[Named]:
             yield _due_on(text, of[0].start(), end, said[1] or "", said[2])
 
 
-def _due_on(text: str, start: int, end: int, by: str, date: str) -> Named:
+def _due_on(text: str, start: int, end: int, by: str, date: str) -> NamedField:
     """``date`` in English, perhaps after ``by``. A lone month or weekday is of this year or week:
     what is due may be still to come.
     """
     date = f"this {date}" if _BARE.fullmatch(date) else date
     field = f'due_date{_BY.get(by, ":")}"{date}"'
-    return Named(text[start:end], start, end, field, "fact", True)
+    return NamedField(text[start:end], start, end, field, "fact", True)
 
 
-def _how_much(text: str) -> Iterator[Named]:
+def _how_much(text: str) -> Iterator[NamedField]:
     for match in _HOW_MUCH.finditer(text):
-        yield Named(match[0], *match.span(), PRICED, "fact", False)
+        yield NamedField(match[0], *match.span(), PRICED, "fact", False)

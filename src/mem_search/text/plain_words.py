@@ -17,7 +17,7 @@ from typing import Final, Protocol
 from mem_search.patterns import pattern
 from mem_search.text import languages, plain_facts
 from mem_search.text.languages import LANGUAGES
-from mem_search.text.plain_facts import DOCUMENTS, Named
+from mem_search.text.plain_facts import DOCUMENTS, NamedField
 from mem_search.text.question_times import EMPTY, QUOTED
 
 MAX_QUESTION_CHARS: Final = 200
@@ -107,16 +107,16 @@ class Vocabulary:
         )
 
 
-def listed_in(text: str, known: Vocabulary) -> Named | None:
+def listed_in(text: str, known: Vocabulary) -> NamedField | None:
     """The kind that ``text`` asks for with no other word that says anything; mostly None."""
     if len(text) > MAX_QUESTION_CHARS or QUOTED.search(text):
         return None
     said = [token for token in _WORD.finditer(text) if token[0].lower() not in _EMPTY]
     field = known.listed.get(said[0][0].lower()) if len(said) == 1 else None
-    return Named(said[0][0], *said[0].span(), field, "kind", True) if field else None
+    return NamedField(said[0][0], *said[0].span(), field, "kind", True) if field else None
 
 
-def find(text: str, known: Vocabulary) -> list[Named]:
+def find(text: str, known: Vocabulary) -> list[NamedField]:
     """The kinds, facts and the person that ``text`` names, in its order; none for most texts."""
     if len(text) > MAX_QUESTION_CHARS or "\n" in text:
         return []
@@ -142,13 +142,13 @@ def find(text: str, known: Vocabulary) -> list[Named]:
     return sorted(mentions, key=lambda each: each.start)
 
 
-def _overlaps(named: Named, spans: list[tuple[int, int]]) -> bool:
+def _overlaps(named: NamedField, spans: list[tuple[int, int]]) -> bool:
     return any(named.start < end and start < named.end for start, end in spans)
 
 
 def _kinds(
     text: str, tokens: list[re.Match[str]], words: list[str], known: Vocabulary
-) -> Iterator[tuple[int, Named]]:
+) -> Iterator[tuple[int, NamedField]]:
     """The words for kinds, each with the place after it."""
     at = 0
     while at < len(words):
@@ -165,7 +165,7 @@ def _kinds(
             if sure is not None:
                 start, end = tokens[at].start(), tokens[after - 1].end()
                 phrase = text[start:end]
-                yield after, Named(phrase, start, end, field, "kind", sure and clear)
+                yield after, NamedField(phrase, start, end, field, "kind", sure and clear)
         at = after
 
 
@@ -211,8 +211,8 @@ def _person(
     text: str,
     tokens: list[re.Match[str]],
     words: list[str],
-    kinds: list[tuple[int, Named]],
-) -> Named | None:
+    kinds: list[tuple[int, NamedField]],
+) -> NamedField | None:
     """The person or sender that the question names."""
     for at, word in enumerate(words):
         if word in _ASKED_WHO and (named := _name(text, tokens, words, at + 1, "from")):
@@ -247,7 +247,7 @@ def _person(
 
 def _name(
     text: str, tokens: list[re.Match[str]], words: list[str], at: int, field: str
-) -> Named | None:
+) -> NamedField | None:
     """The name that begins at ``at``."""
     while at < len(words) and words[at] in _ARTICLES:
         at += 1
@@ -263,7 +263,7 @@ def _name(
 
 def _name_before(
     text: str, tokens: list[re.Match[str]], words: list[str], end: int
-) -> Named | None:
+) -> NamedField | None:
     """The name that ends before ``end``: of ``the PDF that Marcus Hale sent``."""
     while end and (words[end - 1] in _AUXILIARIES or words[end - 1] in _TO_ME):
         end -= 1
@@ -273,10 +273,12 @@ def _name_before(
     return _named(text, tokens, at, end, "from")
 
 
-def _named(text: str, tokens: list[re.Match[str]], at: int, end: int, field: str) -> Named | None:
+def _named(
+    text: str, tokens: list[re.Match[str]], at: int, end: int, field: str
+) -> NamedField | None:
     if at >= end:
         return None
     start, stop = tokens[at].start(), tokens[end - 1].end()
     each = [tokens[place][0] for place in range(at, end)]
     names = dict.fromkeys([" ".join(each), *reversed(each)])
-    return Named(text[start:stop], start, stop, field, "person", False, tuple(names))
+    return NamedField(text[start:stop], start, stop, field, "person", False, tuple(names))

@@ -22,13 +22,13 @@ LENGTH: Final = 4
 LENGTH_CJK: Final = 10
 """Words of a phrase, and characters where a text is mostly Chinese, Japanese or Korean."""
 
-KEPT: Final = 3
+KEEP_ONE_OF: Final = 3
 """One of so many phrases is kept. A shared run of ten words keeps one in 16 of 17 cases."""
 
 MAX_PHRASES: Final = 2_000
 """Kept phrases of one text; of a longer one a sixth, a twelfth, … is kept."""
 
-READ: Final = 200_000
+MAX_READ_CHARS: Final = 200_000
 """Characters of a text that are read."""
 
 AROUND: Final = 400
@@ -93,7 +93,7 @@ def sampled_phrases(text: str) -> tuple[Phrase, ...]:
     """The phrases by which the store finds texts that share one with ``text``, each once."""
     phrases = _phrases(text)
     hashes, at = np.unique(phrases.hashes, return_index=True)
-    step = KEPT
+    step = KEEP_ONE_OF
     chosen = hashes % step == 0
     while chosen.sum() > MAX_PHRASES:
         step *= 2
@@ -146,7 +146,7 @@ def _windows(places: Collection[int], length: int) -> list[tuple[int, int]]:
 
 
 def _phrases(text: str) -> _Phrases:
-    plain = _NOISE.sub(lambda match: " " * len(match[0]), text[:READ])
+    plain = _NOISE.sub(lambda match: " " * len(match[0]), text[:MAX_READ_CHARS])
     tokens = [(match.start(), match.end()) for match in _TOKEN.finditer(plain)]
     words = [plain[start:end].lower() for start, end in tokens]
     is_cjk = len(_CJK.findall(plain)) * 2 > len(words)

@@ -65,7 +65,7 @@ _HASH = pattern(r"(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}")
 
 
 @dataclass(frozen=True, slots=True)
-class Others:
+class Variants:
     """What else stands for ``words`` of a question: ``forms`` as ``known_word`` reads them.
 
     ``wifi`` stands for ``wi`` and ``fi``, ``halvor*`` for ``halvor``. ``seen`` are the words of the
@@ -84,8 +84,8 @@ class Words:
     Phrases must match when ``demanded``, else they only add to the score. ``near`` are words of
     the store that a prefix or a misspelling stands for; ``auth*`` means all words that begin so.
     ``guessed`` has for each word that the store does not have those that may be meant, which count
-    for less than a word that was typed. ``others`` stand for words that few records have, and count
-    for less, too. ``stems`` are those of words in other languages (``text.stems``).
+    for less than a word that was typed. ``variants`` stand for words that few records have, and
+    count for less, too. ``stems`` are those of words in other languages (``text.stems``).
     """
 
     words: tuple[str, ...] = ()
@@ -94,8 +94,8 @@ class Words:
     demanded: bool = True
     near: tuple[str, ...] = ()
     guessed: tuple[tuple[str, ...], ...] = ()
-    others: tuple[Others, ...] = ()
-    stems: tuple[Others, ...] = ()
+    variants: tuple[Variants, ...] = ()
+    stems: tuple[Variants, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.words or self.phrases or self.cjk or self.near or self.guessed)
@@ -104,19 +104,19 @@ class Words:
     def all(self) -> tuple[str, ...]:
         """Every word to highlight in a text that matched."""
         near = [word.rstrip("*") for word in self.near]
-        seen = [each.seen or each.forms for each in self.others]
+        seen = [each.seen or each.forms for each in self.variants]
         every = chain(self.words, *self.phrases, self.cjk, near, *self.guessed, *seen)
         return tuple(dict.fromkeys(every))
 
     @property
     def untyped(self) -> tuple[str, ...]:
         """Every word that was not typed and counts for less than the question's own phrases."""
-        others = chain(*(each.forms for each in self.others))
+        others = chain(*(each.forms for each in self.variants))
         return (*chain(*self.guessed), *(form for form in others if (form,) not in self.phrases))
 
     def forms_of(self, word: str) -> tuple[str, ...]:
         """What else stands for ``word``."""
-        every = (*self.stems, *self.others)
+        every = (*self.stems, *self.variants)
         return tuple(chain(*(each.forms for each in every if word in each.words)))
 
 
@@ -203,7 +203,7 @@ def any_of(words: Words) -> WordQuery | None:
     None when there is nothing to look for.
     """
     phrases = tuple(map(WordPhrase, words.phrases))
-    other = map(known_word, chain(*(each.forms for each in (*words.stems, *words.others))))
+    other = map(known_word, chain(*(each.forms for each in (*words.stems, *words.variants))))
     single = (*[WordPhrase((word,)) for word in words.words], *other, *_single(words))
     if not phrases or not words.demanded:
         return _combined(AnyWords, single + phrases)

@@ -52,7 +52,7 @@ MAX_SNIPPETS: Final = 3
 SNIPPET: Final = 160
 """Characters of a snippet."""
 
-READ: Final = 200_000
+MAX_READ_CHARS: Final = 200_000
 """Characters of a text in which the words of a question are looked for."""
 
 MAX_CITATIONS: Final = 100
@@ -125,7 +125,7 @@ def _matches(
     result: Result, fields: Sequence[ArchiveField], asked: Sequence[str], matcher: WordMatcher
 ) -> Iterator[FieldMatch]:
     for field in fields:
-        text = text_of(result.record, field)[:READ]
+        text = text_of(result.record, field)[:MAX_READ_CHARS]
         snippets: dict[str, list[Snippet]] = defaultdict(list)
         for at, root in matcher.places(text, 0, len(text)):
             shown = snippets[root]
@@ -211,11 +211,11 @@ def related_to(
 MIN_SCORE: Final = 0.1
 """What is less sure is not worth opening, so a check does not name it."""
 
-LOOKED_AT: Final = 5
+MIN_JUDGED_RESULTS: Final = 5
 """Results that are judged at least: the best one need not be the one that answers."""
 
 
 def check_request(query: str, archive: str, limit: int) -> SearchRequest:
     """The search whose results say how sure they answer (``Result.confidence``)."""
     filters = Filters(kinds=tuple(HOLDINGS), project=archive)
-    return SearchRequest(query, filters, limit=max(limit, LOOKED_AT))
+    return SearchRequest(query, filters, limit=max(limit, MIN_JUDGED_RESULTS))

@@ -190,10 +190,10 @@ def _archive(row: Sequence[Any]) -> Archive:
     )
 
 
-PAIRED: Final = 50
+MAX_PAIRED_PAGES: Final = 50
 """Pages whose pairs are counted, the most cited ones: 1,000 pages have 500,000 pairs."""
 
-READ: Final = 20_000
+MAX_CITATIONS: Final = 20_000
 """Citations read to find what is cited together with one document, and by which others."""
 
 T = TypeVar("T", int, str, tuple[str, str])
@@ -272,11 +272,13 @@ def counted(
     towards = reader.citations("to_id", documents, None)
     if number is None:
         seen = beside = own
-        paired = {key for key, _ in _top(Counter(each.key for each in own), PAIRED)}
+        paired = {key for key, _ in _top(Counter(each.key for each in own), MAX_PAIRED_PAGES)}
         ways: Iterable[tuple[str, str]] = _pairs(own, paired)
     else:
-        seen = reader.citations("key", sorted({each.key for each in own}), READ)
-        beside = reader.citations("from_id", sorted({each.document for each in towards}), READ)
+        seen = reader.citations("key", sorted({each.key for each in own}), MAX_CITATIONS)
+        beside = reader.citations(
+            "from_id", sorted({each.document for each in towards}), MAX_CITATIONS
+        )
         names = {each.key for each in towards}
         ways = ((min(names), each.key) for each in beside if each.key not in names)
     counts = Counter(each.key for each in seen)  # a document has one row for each page

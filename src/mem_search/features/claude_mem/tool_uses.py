@@ -21,7 +21,7 @@ from mem_search.features.claude_mem.reading import words_of
 from mem_search.features.claude_mem.replies import ListedToolUse, ToolUse, ToolUses
 from mem_search.features.claude_mem.rows import UNKNOWN_PLATFORM
 from mem_search.http.core.parameter_types import End, Start, Stripped, Words
-from mem_search.http.core.parameters import FARTHEST, PlatformParameters, also
+from mem_search.http.core.parameters import MAX_LIST_OFFSET, PlatformParameters, also
 from mem_search.http.core.replies import json_reply
 from mem_search.http.core.routing import Call
 from mem_search.model import Filters
@@ -73,7 +73,7 @@ class ToolUsesParameters(PlatformParameters):
     date_start: Start = Field(default=None, alias="dateStart", description="Not before")
     date_end: End = Field(default=None, alias="dateEnd", description="Not after")
     limit: int = Field(default=50, ge=1, le=MAX_LISTED, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")
     order: Literal["date_desc", "date_asc"] = Field(
         default="date_desc", alias="orderBy", description="The order of time"
     )

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from mem_search.errors import Forbidden, InputError, NotFound
 from mem_search.features.documents import incoming_mail, uploads
-from mem_search.http.core.parameters import FARTHEST, Parameters
+from mem_search.http.core.parameters import MAX_LIST_OFFSET, Parameters
 from mem_search.http.core.replies import TEXT, json_reply
 from mem_search.http.core.routing import ANY_TYPE, Call, Route
 from mem_search.http.jobs import SubmittedJob
@@ -145,7 +145,7 @@ class PassageParameters(Parameters):
     )
     neighbours: int = Field(default=2, ge=0, le=20, description="How many on each side of around")
     limit: int = Field(default=50, ge=1, le=500, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")
 
 
 async def one(call: Call) -> web.StreamResponse:

@@ -16,7 +16,7 @@ from mem_search.errors import StorageError
 from mem_search.features.graph.formats import FORMATS, Drawing, GraphFile, draw, write
 from mem_search.http.core.parameter_types import IdOfRecord, Kinds, Words
 from mem_search.http.core.parameters import (
-    FARTHEST,
+    MAX_LIST_OFFSET,
     FilterParameters,
     Parameters,
     TimeZoneParameters,
@@ -225,7 +225,7 @@ class GraphExportParameters(FilterParameters):
     limit: int | None = Field(
         default=None,
         ge=1,
-        le=FARTHEST,
+        le=MAX_LIST_OFFSET,
         description="How many nodes at most, those with the most edges; a picture has 500, or up"
         " to 1000",
     )

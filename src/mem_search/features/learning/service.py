@@ -27,7 +27,7 @@ from mem_search.model.rankings import Values
 from mem_search.model.statistics import Click
 from mem_search.regular_file import replace_file
 from mem_search.search.pipeline import SearchPipeline
-from mem_search.search.stage_data import WHOLE
+from mem_search.search.stage_data import COMPLETE_MATCHES
 from mem_search.search.stages.learned import (
     FEATURES,
     LEARNED,
@@ -44,7 +44,7 @@ MAX_QUESTIONS: Final = 300
 MIN_TRAINING: Final = 20
 MIN_HELD_OUT: Final = 10
 """Questions; with fewer a win is chance."""
-SHOWN: Final = 30
+COMPARED_RECORDS: Final = 30
 """Of the ranking, so many records are compared: about what a person sees."""
 HELD_OUT_OF: Final = 3
 """One of so many questions is held out."""
@@ -93,7 +93,7 @@ class Collector:
 
     def __init__(self) -> None:
         self.state: RankingState | None = None
-        self.stage = Stage("collected", self._apply, reads=(WHOLE,))
+        self.stage = Stage("collected", self._apply, reads=(COMPLETE_MATCHES,))
 
     def _apply(self, state: RankingState) -> RankingState:
         """Keep what the ranking has so far."""
@@ -101,12 +101,12 @@ class Collector:
         return state
 
     def question(self, opened: Iterable[int]) -> Question | None:
-        """The best ``SHOWN``, with what was opened; None where that is not found any more."""
+        """The best ``COMPARED_RECORDS``, with what was opened; None where that is gone."""
         state = self.state
         if state is None or not len(state.union):
             return None
         base = state.total - state.parts.get(LEARNED, 0.0)
-        best = state.rows[np.argsort(-base[state.rows], kind="stable")][:SHOWN]
+        best = state.rows[np.argsort(-base[state.rows], kind="stable")][:COMPARED_RECORDS]
         is_opened = np.isin(state.union.records[best], [*opened])
         if not is_opened.any() or is_opened.all():
             return None

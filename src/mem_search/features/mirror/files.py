@@ -39,18 +39,18 @@ _MAX_PACKED: Final = 2**27
 _NAME: Final = pattern(r"([a-z0-9-]{1,40})\.([0-9]{6})\.([0-9a-f]{16})\.jsonl\.gz")
 
 
-class Waits(MemSearchError):
+class IncompleteFile(MemSearchError):
     """The file is not whole yet; nothing is wrong."""
 
 
 @dataclass(slots=True)
 class Content:
-    """The changes of a file: what is ``stored``, with its record, and what is ``away``; and why
+    """The changes of a file: what is ``stored``, with its record, what is ``removed``, and why
     each line that cannot be used cannot.
     """
 
     stored: list[tuple[Change, ExchangeRecord]] = field(default_factory=list)
-    away: list[Change] = field(default_factory=list)
+    removed: list[Change] = field(default_factory=list)
     failed: dict[str, str] = field(default_factory=dict)
 
 
@@ -116,28 +116,28 @@ def damaged(folder: Path, names: Iterable[str]) -> Iterator[str]:
     for name in names:
         try:
             _whole(folder, name)
-        except (Waits, SourceError):
+        except (IncompleteFile, SourceError):
             yield name
 
 
 def _whole(folder: Path, name: str) -> bytes:
-    """Raises Waits while the file is not whole, and SourceError where it cannot be read."""
+    """Raises IncompleteFile until the file is whole, and SourceError where it cannot be read."""
     match = _NAME.fullmatch(name)
     assert match is not None
     try:
         content = read_regular_file(folder / name, _MAX_PACKED, follow=False)
     except FileNotFoundError:
-        raise Waits(f"{name} is not there any more") from None
+        raise IncompleteFile(f"{name} is not there any more") from None
     except OSError as error:
         raise SourceError(f"cannot read {name}: {error.strerror or error}") from error
     if not hashlib.sha256(content).hexdigest().startswith(match[3]):
-        raise Waits(f"{name} is not here as a whole yet")
+        raise IncompleteFile(f"{name} is not here as a whole yet")
     return content
 
 
 def read(folder: Path, name: str) -> Content:
-    """Raises Waits while the file is not whole, and SourceError for another version of the format
-    or for what this program did not write.
+    """Raises IncompleteFile until the file is whole, and SourceError for another version of the
+    format or for what this program did not write.
     """
     lines = _unpacked(name, _whole(folder, name))
     _check_header(name, next(lines, b""))
@@ -146,7 +146,7 @@ def read(folder: Path, name: str) -> Content:
         try:
             change, record = _change(line)
             if record is None:
-                result.away.append(change)
+                result.removed.append(change)
             else:
                 result.stored.append((change, record))
         except (ValueError, KeyError, TypeError) as error:

@@ -209,7 +209,7 @@ class Mirrors:
                 await report(done, len(new), f"reading {name}")
             try:
                 content = await asyncio.to_thread(files.read, folder, name)
-            except files.Waits as wait:
+            except files.IncompleteFile as wait:
                 turn.waiting.append(wait.message)
                 continue
             except SourceError as error:
@@ -226,8 +226,8 @@ class Mirrors:
                 progress.read.append(name)
 
     async def _apply(self, folder: str, content: files.Content, turn: Turn) -> None:
-        for away in _parts(content.away):
-            await self._take_away(folder, away, turn)
+        for removed in _parts(content.removed):
+            await self._take_away(folder, removed, turn)
         for stored in _parts(content.stored):
             items = await self._prepared(stored, content)
             kept: set[str] = set()

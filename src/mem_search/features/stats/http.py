@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import asdict, replace
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -17,15 +18,17 @@ from mem_search import sources
 from mem_search.features.stats.text import picture, stats_lines
 from mem_search.http import mounts
 from mem_search.http.core.parameter_types import Text
-from mem_search.http.core.parameters import FARTHEST, Parameters
+from mem_search.http.core.parameters import MAX_LIST_OFFSET, Parameters
 from mem_search.http.core.replies import TEXT, json_reply, prefers, screen_of, text_reply
 from mem_search.http.core.routing import Call, Route
 from mem_search.model import DateRange, Filters, SearchRequest
 from mem_search.model.ingest import FollowedLocation
+from mem_search.records import registry
 from mem_search.records.registry import installed_kinds
 from mem_search.renderers.safe_text import harmless
 from mem_search.renderers.schema import Count, From, Projection, Share, Time, schema, to_values
 from mem_search.runtime import Runtime
+from mem_search.search import stages
 from mem_search.search.stages import installed_stages
 from mem_search.text import dates
 from mem_search.text.date_words import to_ms
@@ -205,7 +208,19 @@ class LedgerParameters(Parameters):
         default="", description="Only what became so"
     )
     limit: int = Field(default=50, ge=1, le=500, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")
+
+
+def _unread_entry_points() -> list[str]:
+    """Entry points of groups that are called like ours, and that nothing reads."""
+    groups = [each.ENTRY_POINTS for each in (registry, sources, mounts, stages)]
+    return [
+        f"{entry.group} entry point {entry.name!r} is not read: no group is called"
+        f" {entry.group}; choose one of {', '.join(groups)}; correct its package and install it again"
+        for group in sorted(entry_points().groups)
+        if group.startswith("mem_search.") and group not in groups
+        for entry in entry_points(group=group)
+    ]
 
 
 async def totals(call: Call) -> web.StreamResponse:
@@ -225,6 +240,7 @@ async def totals(call: Call) -> web.StreamResponse:
             *sources.broken(),
             *mounts.installed().broken,
             *installed_stages().broken,
+            *_unread_entry_points(),
         ],
         passages=counts.passages,
         embedded=counts.embedded,

@@ -50,6 +50,7 @@ def stats_lines(
     if stats.get("first"):
         first, last = (clock(stats[each])[:10] for each in ("first", "last"))
         yield f"from {first} to {last}"
+    yield from (f"left out: {each}" for each in stats["broken_plugins"])
     yield from index_lines(stats)
     yield "sources"
     for known in stats["sources"]:

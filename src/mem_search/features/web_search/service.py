@@ -86,14 +86,14 @@ class Shape:
         Raises ValueError for a reply of another form.
         """
         try:
-            found = json.loads(content)
+            reply = json.loads(content)
             for name in self.results:
-                found = found.get(name, {} if name != self.results[-1] else [])
+                reply = reply.get(name, {} if name != self.results[-1] else [])
         except (ValueError, RecursionError, AttributeError):
             raise ValueError("its reply is not the JSON of this kind of provider") from None
-        if not isinstance(found, list):
+        if not isinstance(reply, list):
             raise ValueError("its reply has no list of results")
-        read = [self._result(each) for each in found[:MAX_READ]]
+        read = [self._result(each) for each in reply[:MAX_READ]]
         results = [each for each in read if each is not None]
         return results, len(read) - len(results)
 

@@ -25,9 +25,11 @@ from mem_search.http.access.authentication import TOKEN
 from mem_search.http.core.dispatch import DEPRECATED, add_headers, answer, deprecation, make_handler
 from mem_search.http.core.event_stream import LISTENERS, end_streams
 from mem_search.http.core.lifecycle import LIFECYCLE, Lifecycle, run_lifecycle
+from mem_search.http.core.problems import BROKEN_MOUNTS
 from mem_search.http.core.routing import MEASURED, ROUTE_TABLE, Measured, Route
 from mem_search.http.first_routes import FIRST
 from mem_search.http.mcp import ENDPOINT, hold_endpoint
+from mem_search.http.mounts import installed
 from mem_search.mcp.endpoint import Endpoint
 from mem_search.settings import Settings
 
@@ -141,6 +143,7 @@ def build_app(settings: Settings, opener: Opener = open_embedder) -> web.Applica
     app[LATE] = LateRoutes(app.router, partial(_late_router, deprecated))
     app[MEASURED] = Measured()
     app[ENDPOINT] = Endpoint()
+    app[BROKEN_MOUNTS] = installed().broken
     app[LISTENERS] = set()
     app.cleanup_ctx.extend((run_lifecycle, hold_endpoint, load_soon))
     app.on_response_prepare.append(add_headers)

@@ -51,7 +51,7 @@ Format = Literal["index", "full", "json"]
 ListFormat = Literal["index", "full", "json", "tsv"]
 MAX_OFFSET = 10_000
 """The largest offset of a ranked list; a deeper rank costs memory."""
-FARTHEST = 1_000_000_000
+MAX_LIST_OFFSET = 1_000_000_000
 
 
 MATCH: Final = "any: the more words of the question the better; all: every one has to be there"
@@ -246,7 +246,7 @@ class KindParameters(FieldParameters):
         json_schema_extra=also("is_folder"),
     )
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")
     order: Order | None = Field(
         default=None,
         alias="orderBy",
@@ -381,7 +381,7 @@ class ListParameters(PlatformParameters):
 
     project: Text = Field(default="", description="Project by name")
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")
     max_tokens: int | None = budget()
 
 
@@ -396,4 +396,4 @@ class Listing(Parameters):
     """A list in pages, the newest first."""
 
     limit: int = Field(default=20, ge=1, le=100, description="How many at most")
-    offset: int = Field(default=0, ge=0, le=FARTHEST, description="How many to skip")
+    offset: int = Field(default=0, ge=0, le=MAX_LIST_OFFSET, description="How many to skip")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Final
 
 from aiohttp import web
 from aiohttp.http_exceptions import BadHttpMessage, LineTooLong
@@ -30,6 +30,9 @@ from mem_search.request_id import REQUEST_ID
 CONTENT_TYPE = "application/problem+json"
 RETRY_SECONDS = 1
 """After which a connection that was refused is worth another try."""
+
+BROKEN_MOUNTS: Final = web.AppKey("broken mounts", list[str])
+"""Why routes of packages are left out: whoever misses a route may miss one of theirs."""
 
 _INTERNAL_ERROR = -32603
 """Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
@@ -162,7 +165,7 @@ def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
     if error.status == 404:
         # The command line has a command for each entry point, whose route may not be there.
         left_out = installed_kinds().meant_by(request.path.rpartition("/")[2])
-        detail = f"{left_out or detail}"
+        detail = "; ".join((f"{left_out or detail}", *request.app.get(BROKEN_MOUNTS, ())))
     return _reply(request, error.status, code, detail, headers=headers)
 
 

@@ -18,8 +18,8 @@ from mem_search.errors import StorageError
 from mem_search.model.arrays import are_among
 from mem_search.model.rankings import Values
 from mem_search.regular_file import read_regular_file
-from mem_search.search.stage_data import WHOLE
-from mem_search.search.stages.scoring import HALF_LIFE, z_scores
+from mem_search.search.stage_data import COMPLETE_MATCHES
+from mem_search.search.stages.scoring import RECENCY_HALF_LIFE_MS, z_scores
 from mem_search.search.state import RankingState, Stage
 
 log = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ _MAX_BYTES: Final = 64 * 1024
 
 def features(state: RankingState) -> Values:
     """One row for each record of the union, one column for each of ``FEATURES``."""
-    columns, legs, whole = state.stored.columns, state.legs, state.stored.of(WHOLE)
+    columns, legs, whole = state.stored.columns, state.legs, state.stored.of(COMPLETE_MATCHES)
     meaning = np.zeros(len(state.union))
     if "vector" in legs and "keyword" in legs:
         meaning = z_scores(legs["vector"].scores) - z_scores(legs["keyword"].scores)
@@ -42,7 +42,7 @@ def features(state: RankingState) -> Values:
     return np.stack(
         [
             meaning,
-            0.5 ** (age / HALF_LIFE),
+            0.5 ** (age / RECENCY_HALF_LIFE_MS),
             columns.conversations > 0,
             np.nan_to_num(columns.importance, nan=0.5).clip(0.0, 1.0) - 0.5,
             are_among(state.union.records, whole),
@@ -61,7 +61,7 @@ def stage_of(weights: Sequence[float]) -> Stage:
         return state.added(LEARNED, features(state) @ np.asarray(weights))
 
     apply.__doc__ = "Adds what was learned from what the person opens."
-    return Stage(LEARNED, apply, reads=(WHOLE,))
+    return Stage(LEARNED, apply, reads=(COMPLETE_MATCHES,))
 
 
 def file_of(home: Path) -> Path:

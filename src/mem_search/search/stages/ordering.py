@@ -12,13 +12,13 @@ from mem_search.model.arrays import are_among
 from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Numbers, Ranking, Values
 from mem_search.search.stage_data import (
-    GUESSED,
-    NAMED,
-    NEWEST,
+    COMPLETE_MATCHES,
+    GUESSED_MATCHES,
+    NAMED_RECORDS,
+    NEWEST_RECORDS,
     SKETCHES,
     SORT_VALUES,
     SUCCESSORS,
-    WHOLE,
 )
 from mem_search.search.state import RankingState
 from mem_search.text import sketch
@@ -27,14 +27,14 @@ from mem_search.text.sketch import Sketches
 FIRST_PAGE = 10
 """Places that kinds share. Fixed, so that the first ten are the same whatever the limit."""
 
-RARE_KIND_PLACES = 2
+ABSENT_KIND_PLACES = 2
 """Places among them for kinds that would have none."""
 
-NEAR = 0.2
+MIN_SHARE_OF_BEST = 0.2
 """With at least this share of a leg's best score a hit represents its kind on the page. .5 costs
 .010 of nDCG@10 and .023 of recall@10 where all kinds are judged in one list."""
 
-SILENT = 0.01
+MIN_TELLING_SCORE = 0.01
 """A leg whose best score is below this does not discriminate: nearly all records have the words."""
 
 SUPERSESSION = "supersession"
@@ -48,7 +48,7 @@ def supersession(state: RankingState) -> RankingState:
 
 def typo_demotion(state: RankingState) -> RankingState:
     """Puts records with nothing but a guessed word below those with a word as it was typed."""
-    guessed = state.stored.of(GUESSED)
+    guessed = state.stored.of(GUESSED_MATCHES)
     if guessed is None:
         return state
     numbers = np.array([hit.number for hit in state.hits], np.int64)
@@ -64,7 +64,7 @@ def identifier_first(state: RankingState) -> RankingState:
 
     Those with more of the names come first, then those with whole names.
     """
-    held = state.stored.of(NAMED).held
+    held = state.stored.of(NAMED_RECORDS).held
     if not held:
         return state
     return state.ordered(
@@ -92,7 +92,7 @@ def kind_diversity(state: RankingState) -> RankingState:
     good = near_the_best(
         state.union.records[rows], [leg.scores[rows] for leg in state.legs.values()]
     )
-    answers = frozenset(state.stored.of(WHOLE).tolist())
+    answers = frozenset(state.stored.of(COMPLETE_MATCHES).tolist())
     return state.ordered(place_absent_kinds(state.hits, names, FIRST_PAGE, good, answers))
 
 
@@ -131,7 +131,7 @@ def filter_matches(state: RankingState, score: float | None = None) -> RankingSt
     if score is None:
         score = hits[-1].score if hits else 0.0
     seen = {number for hit in hits for number in (hit.number, *hit.similar)}
-    others = [number for number in state.stored.of(NEWEST) if number not in seen]
+    others = [number for number in state.stored.of(NEWEST_RECORDS) if number not in seen]
     return state.ordered([*hits, *(Hit(number, score) for number in others[:missing])])
 
 
@@ -301,8 +301,8 @@ def near_the_best(matching: Numbers, legs: Sequence[Values]) -> frozenset[int]:
     for scores in legs:
         known = ~np.isnan(scores)
         best = scores[known].max(initial=0.0)
-        if best >= SILENT:
-            near &= ~known | (scores >= NEAR * best)
+        if best >= MIN_TELLING_SCORE:
+            near &= ~known | (scores >= MIN_SHARE_OF_BEST * best)
             scored |= known
     return frozenset(matching[near & scored].tolist())
 
@@ -323,7 +323,7 @@ def place_absent_kinds(
     good: Collection[int] = (),
     answers: Collection[int] = (),
 ) -> list[Hit]:
-    """``hits`` with the best hit of up to ``RARE_KIND_PLACES`` more kinds in the first ``limit``.
+    """``hits`` with the best hit of up to ``ABSENT_KIND_PLACES`` more kinds in the first ``limit``.
 
     It has to be one of ``good`` or ``answers``, and takes the place of the last hit of a kind that
     has several; that of an answer only when it is one. The order within the first ``limit`` stays,
@@ -334,7 +334,7 @@ def place_absent_kinds(
     moved = 0
     for hit in absent_kinds(hits, kinds, limit):
         is_answer = hit.number in answers
-        if moved == RARE_KIND_PLACES or not (is_answer or hit.number in good):
+        if moved == ABSENT_KIND_PLACES or not (is_answer or hit.number in good):
             continue
         last = next(
             (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mem_search.model.arrays import are_among
 from mem_search.model.rankings import Candidates, Ranking, Values
-from mem_search.search.stage_data import COVERED, NAMED, WHOLE
+from mem_search.search.stage_data import COMPLETE_MATCHES, NAMED_RECORDS, TERM_COVERAGE
 from mem_search.search.state import LegScores, Mask, RankingState
 from mem_search.text import wordpieces, words
 
@@ -32,16 +32,16 @@ COSINE_FLOOR = 0.30
 UNREADABLE_COSINE_FLOOR = 0.45
 """The floor for words that neither the store nor the model knows: nonsense reaches .43."""
 
-READABLE = 2.2
+MIN_CHARS_PER_PIECE = 2.2
 """The fewest characters per word piece of known words: ``zzqqxx`` has 1.2, ``kubernetes`` 2.5."""
 
-RATIO = 2 / 3
+RELEVANT_SHARE = 2 / 3
 """A relevant record has this share of the best score, less what follows."""
 
 SLACK = {True: 3.2, False: 3.8}
 """How far below it may lie: with several legs, and with one, whose scores are half as large."""
 
-CLOSENESS = 11.0
+COSINE_SLACK = 11.0
 """How much further with a cosine of 1."""
 
 LEADERS = 10
@@ -57,34 +57,34 @@ CONFIDENCE: Final = {"covered": 3.3, "cosine": 10.2, "unknown": -4.7, "named": 5
 """That a passage answers the question: fitted on questions with and without an answer. The bias is
 that of questions near what an archive holds, of which many have none."""
 
-ESTIMATED: Final = {"covered": 0.41, "bias": 0.26}
+ESTIMATED_COSINE: Final = {"covered": 0.41, "bias": 0.26}
 """The mean cosine of a passage with such a share of the words, where there is none to go by."""
 
 MIN_CONFIDENCE: Final = 0.08
 """With less than this from the best results the store has no answer."""
 
-COSINES: Final = {
+COSINE_SCALES: Final = {
     "minilm-l6-v2": (1.0, 0.0),
     "chroma-default": (1.0, 0.0),
 }
 """Model → by what its cosines are multiplied and then what is added, to mean what those of the
 bundled model mean. Of another model no cosine is known to mean anything: words alone decide."""
 
-ALL: Final = 0.999
-MIN_OF_ALL: Final = 0.2
+COMPLETE_COVERAGE: Final = 0.999
+MIN_COMPLETE_CONFIDENCE: Final = 0.2
 """A passage with all words, which is this share of them, is at least so sure."""
 
-BEST: Final = 5
+ANSWER_DEPTH: Final = 5
 """So many results, the best of the ranking, may have the answer."""
 
-NEAREST: Final = 3
+MAX_SHOWN_UNANSWERED: Final = 3
 """So many results are shown where none answers."""
 
-STANDS_OUT: Final = 0.22
+MIN_COSINE_LEAD: Final = 0.22
 """What lies so far above the tenth cosine answers in other words than the question's. Of questions
 without an answer 3 % have such a record, of paraphrases without a shared word a fifth."""
 
-HALF: Final = 0.5
+MIN_TELLING_COVERAGE: Final = 0.5
 """Where none of the five best has half of what the question says, words decide little."""
 
 
@@ -94,7 +94,7 @@ def match(state: RankingState) -> RankingState:
         return state
     floor = cosine_floor(state.question.text, state.rankings)
     matched = matches(state.union, state.legs, state.rankings, floor)
-    if held := state.stored.of(NAMED).held:
+    if held := state.stored.of(NAMED_RECORDS).held:
         matched |= are_among(state.union.records, np.array(sorted(held), np.int64))
     return replace(state, matched=matched)
 
@@ -105,7 +105,7 @@ def cosine_floor(text: str, rankings: Sequence[Ranking]) -> float:
     if matched and not words.hashes_alone(text):
         return COSINE_FLOOR
     letters = sum(not char.isspace() for char in text)
-    readable = letters >= READABLE * wordpieces.count(text)
+    readable = letters >= MIN_CHARS_PER_PIECE * wordpieces.count(text)
     return COSINE_FLOOR if readable else UNREADABLE_COSINE_FLOOR
 
 
@@ -132,12 +132,12 @@ def relevant(state: RankingState) -> RankingState:
     """
     if state.filters_decide or state.request.include_weaker or not len(state.union):
         return state
-    records, whole = state.union.records, state.stored.of(WHOLE)
+    records, whole = state.union.records, state.stored.of(COMPLETE_MATCHES)
     matched = np.ones(len(records), np.bool_) if state.matched is None else state.matched
     keep = matched & are_among(records, whole)
     if (first := first_in_meaning(state)) is not None:
         keep[first] = True
-    if not state.stored.of(NAMED).alone:
+    if not state.stored.of(NAMED_RECORDS).alone:
         keep |= matched & near_the_best(state.total, matched, state.legs)
     left_out = int(matched.sum() - keep.sum())
     if (beyond := state.beyond) is not None:
@@ -157,9 +157,9 @@ def near_the_best(total: Values, matched: Mask, legs: Mapping[str, LegScores]) -
     best = float(ordered.max(initial=0.0))
     slack = np.full(len(total), SLACK[len(legs) > 1])
     if len(legs) > 1 and (vector := legs.get("vector")) is not None:
-        slack += CLOSENESS * np.nan_to_num(vector.scores, nan=COSINE_FLOOR)
+        slack += COSINE_SLACK * np.nan_to_num(vector.scores, nan=COSINE_FLOOR)
     slack += np.where(total >= ordered.min(initial=best), LEADERS_SLACK, 0.0)
-    return np.asarray(total >= RATIO * best - slack)
+    return np.asarray(total >= RELEVANT_SHARE * best - slack)
 
 
 def certainty(state: RankingState) -> RankingState:
@@ -167,10 +167,10 @@ def certainty(state: RankingState) -> RankingState:
 
     Both are the same whatever else is found.
     """
-    covered = state.stored.of(COVERED)
+    covered = state.stored.of(TERM_COVERAGE)
     if covered is None:
         return state
-    cosines = ESTIMATED["bias"] + ESTIMATED["covered"] * covered.shares
+    cosines = ESTIMATED_COSINE["bias"] + ESTIMATED_COSINE["covered"] * covered.shares
     if (known := calibrated_cosines(state)) is not None:
         cosines = np.where(np.isnan(known), cosines, known)
     relevance = _logistic(RELEVANCE, covered=covered.shares, cosine=cosines)
@@ -181,8 +181,8 @@ def certainty(state: RankingState) -> RankingState:
         unknown=covered.unknown,
         named=float(state.question.is_for_document),
     )
-    whole = covered.shares > ALL
-    confidence = np.where(whole, np.maximum(confidence, MIN_OF_ALL), confidence)
+    whole = covered.shares > COMPLETE_COVERAGE
+    confidence = np.where(whole, np.maximum(confidence, MIN_COMPLETE_CONFIDENCE), confidence)
     return replace(state, relevance=relevance, confidence=confidence)
 
 
@@ -191,7 +191,7 @@ def calibrated_cosines(state: RankingState) -> Values | None:
     vector = state.legs.get("vector")
     if vector is None or words.mostly_foreign(state.question.text):
         return None
-    meant = COSINES.get(vector.space.partition(":")[0])
+    meant = COSINE_SCALES.get(vector.space.partition(":")[0])
     return None if meant is None else meant[0] * vector.scores + meant[1]
 
 
@@ -212,19 +212,21 @@ def in_other_words(state: RankingState) -> RankingState:
     That is where none of the five best has half of what the question says: these share a word with
     it by chance more often than not. Elsewhere a place for it costs more answers than it brings.
     """
-    first, covered = first_in_meaning(state), state.stored.of(COVERED)
+    first, covered = first_in_meaning(state), state.stored.of(TERM_COVERAGE)
     hits = state.hits
     if first is None or covered is None or state.request.order != "relevance":
         return state
     row_of = {each: row for row, each in enumerate(state.union.records.tolist())}
-    best = [row_of[hit.number] for hit in hits[:BEST]]
-    if covered.shares[best].max(initial=0.0) >= HALF or len(state.stored.of(WHOLE)):
+    best = [row_of[hit.number] for hit in hits[:ANSWER_DEPTH]]
+    covers = covered.shares[best].max(initial=0.0) >= MIN_TELLING_COVERAGE
+    if covers or len(state.stored.of(COMPLETE_MATCHES)):
         return state
     number = int(state.union.records[first])
     at = next((at for at, hit in enumerate(hits) if hit.number == number), 0)
-    if at < BEST:
+    if at < ANSWER_DEPTH:
         return state
-    return state.ordered([*hits[: BEST - 1], hits[at], *hits[BEST - 1 : at], *hits[at + 1 :]])
+    last = ANSWER_DEPTH - 1
+    return state.ordered([*hits[:last], hits[at], *hits[last:at], *hits[at + 1 :]])
 
 
 def _stands_out(state: RankingState) -> bool:
@@ -233,7 +235,7 @@ def _stands_out(state: RankingState) -> bool:
     if cosines is None or first_in_meaning(state) is None:
         return False
     ordered = np.sort(cosines[~np.isnan(cosines)])[::-1]
-    return len(ordered) >= LEADERS and bool(ordered[0] - ordered[LEADERS - 1] >= STANDS_OUT)
+    return len(ordered) >= LEADERS and bool(ordered[0] - ordered[LEADERS - 1] >= MIN_COSINE_LEAD)
 
 
 def no_answer(state: RankingState) -> RankingState:
@@ -241,23 +243,23 @@ def no_answer(state: RankingState) -> RankingState:
 
     Explicit demands, such as quotes, answer themselves.
     """
-    request, covered, confidence = state.request, state.stored.of(COVERED), state.confidence
+    request, covered, confidence = state.request, state.stored.of(TERM_COVERAGE), state.confidence
     question = state.question
     read = question.is_for_document or question.in_words
     demanded = question.filters.demand is not None and not read
     if covered is None or confidence is None or demanded or state.filters_decide:
         return state
-    if state.stored.of(NAMED).by_name:
+    if state.stored.of(NAMED_RECORDS).by_name:
         return state
     rows = state.rows
     best = rows[np.argsort(-state.total[rows], kind="stable")]
-    said = bool((confidence[best[:BEST]] >= MIN_CONFIDENCE).any()) or _stands_out(state)
+    said = bool((confidence[best[:ANSWER_DEPTH]] >= MIN_CONFIDENCE).any()) or _stands_out(state)
     state = replace(state, is_answered=said, missing=covered.missing)
     if said or request.include_weaker or request.is_research:
         return state
     if request.mode == "vector":  # what is nearest in meaning was asked for
         return state
-    nearest = best[:NEAREST]
+    nearest = best[:MAX_SHOWN_UNANSWERED]
     if (first := first_in_meaning(state)) is not None and first not in nearest:
         nearest = np.append(nearest[:-1], first)
     kept = set(state.union.records[nearest].tolist())

@@ -23,13 +23,13 @@ from mem_search.model.kind_codes import KIND_CODES
 from mem_search.model.rankings import Values, best_first
 from mem_search.search.sparse import MIN_KNOWN, SPARSE
 from mem_search.search.stage_data import (
-    ANSWERS,
+    COMPLETE_MATCHES,
     FEEDBACK,
-    LEANING,
-    LIFTED,
+    FEEDBACK_RECORDS,
+    LEANING_RECORDS,
+    LIFTED_RECORDS,
     MAX_SHORT_QUESTION_WORDS,
-    OPENED,
-    WHOLE,
+    OPENING_ORDER,
     agreed,
 )
 from mem_search.search.state import LegScores, RankingState
@@ -153,19 +153,19 @@ SESSION_DEPTH = 3
 RECENCY_WEIGHT = 0.5
 """What the newest candidate gains; the best answer is worth about ten times that."""
 
-HALF_LIFE = 30 * 86_400_000
+RECENCY_HALF_LIFE_MS = 30 * 86_400_000
 """Milliseconds after which a record gains half of it."""
 
 TIME_WEIGHT = 2.5
 """What a record gains that is from the time which the question names."""
 
-EXACT_TIME = 3 * 86_400_000
+MAX_EXACT_TIME_MS = 3 * 86_400_000
 """Milliseconds; a time of so few days is meant as it is said."""
 
 WHOLE_TIME_WEIGHT = 2 * TIME_WEIGHT
 """The same for one that has every word of a question of few words, or is asked for by its kind."""
 
-NAMED_WEIGHT = 7.0
+LIFT_WEIGHT = 7.0
 """What a record gains that is of the kind, or from the person, which the question names."""
 
 LEANING_WEIGHT = 4.0
@@ -262,10 +262,10 @@ def intent_boost(state: RankingState) -> RankingState:
 
     The same for each, so that a clearly better answer stays above.
     """
-    if lifted := state.stored.of(LIFTED):
+    if lifted := state.stored.of(LIFTED_RECORDS):
         gain = np.sum([are_among(state.union.records, each) for each in lifted], axis=0)
-        state = state.added("intent-boost", NAMED_WEIGHT * gain)
-    if leaning := state.stored.of(LEANING):
+        state = state.added("intent-boost", LIFT_WEIGHT * gain)
+    if leaning := state.stored.of(LEANING_RECORDS):
         gain = np.sum([are_among(state.union.records, each) for each in leaning], axis=0)
         state = state.added("leaning", LEANING_WEIGHT * gain)
     return state
@@ -287,8 +287,8 @@ def named_time(state: RankingState) -> RankingState:
         last = np.inf if span.end is None else span.end
         within = (created >= first) & (created <= last)
         inside |= within
-        exact |= within & (last - first <= EXACT_TIME)
-    whole = state.stored.of(WHOLE)
+        exact |= within & (last - first <= MAX_EXACT_TIME_MS)
+    whole = state.stored.of(COMPLETE_MATCHES)
     has_all = are_among(state.union.records, whole)
     weight = np.where(
         has_all | exact | state.question.is_for_document, WHOLE_TIME_WEIGHT, TIME_WEIGHT
@@ -298,7 +298,7 @@ def named_time(state: RankingState) -> RankingState:
 
 def every_word(state: RankingState) -> RankingState:
     """Raises records that have every word of a question of two or three words."""
-    asked, whole = state.question.words, state.stored.of(WHOLE)
+    asked, whole = state.question.words, state.stored.of(COMPLETE_MATCHES)
     if len(state.legs) < 2:  # nothing outvotes the words
         return state
     if not 1 < len(asked.words) + len(asked.phrases) + len(asked.cjk) <= MAX_SHORT_QUESTION_WORDS:
@@ -318,7 +318,7 @@ def recency(state: RankingState) -> RankingState:
     created, asked_at = state.stored.columns.created, state.request.asked_at
     now = time.time() if asked_at is None else asked_at.timestamp()
     newest = min(int(now * 1000), int(created.max(initial=0)))
-    ages = np.maximum(newest - created, 0) / HALF_LIFE
+    ages = np.maximum(newest - created, 0) / RECENCY_HALF_LIFE_MS
     return state.added("recency", RECENCY_WEIGHT * 0.5**ages)
 
 
@@ -337,7 +337,7 @@ def opened(state: RankingState) -> RankingState:
     """Raises records that were opened, the latest most, where the request asks for this boost."""
     if "opened" not in state.request.boosts:
         return state
-    places = state.stored.of(OPENED)
+    places = state.stored.of(OPENING_ORDER)
     latest = max(1, int(places.max(initial=0)))
     return state.added("opened", RECENCY_WEIGHT * places.clip(min=0) / latest)
 
@@ -350,7 +350,7 @@ def feedback(state: RankingState) -> RankingState:
     wrong too often to follow (selective feedback: S. Cronen-Townsend et al., CIKM 2004). Each
     record gains the change of its standard score.
     """
-    best = best_first(state.union.records, state.total)[:ANSWERS]
+    best = best_first(state.union.records, state.total)[:FEEDBACK_RECORDS]
     scorers = state.stored.of(FEEDBACK)
     if not scorers or not len(best) or not agreed(state.legs)[best].all():
         return state

@@ -22,7 +22,7 @@ from mem_search.storage.postgres.word_lists import Phrase, PostingList
 from mem_search.storage.postgres.words import PostgresVocabulary
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.checksums import is_whole
-from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, SCANNED, Hub
+from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, MAX_SHARED_FILE_ROWS, Hub
 from mem_search.storage.sql.graph import Graph, GraphExport
 from mem_search.storage.sql.snapshot import SearchSnapshot
 from mem_search.text import sketch
@@ -63,7 +63,7 @@ def _members(connection: Connection, hubs: Collection[Hub]) -> dict[Hub, set[int
             "paths": paths,
             "projects": [scope for _, scope in hubs],
             "most": MAX_MEMBERS + 1,
-            "scanned": SCANNED,
+            "scanned": MAX_SHARED_FILE_ROWS,
         },
     ).fetchall()
     return {hub: set(records) for hub, (records,) in zip(hubs, rows, strict=True)}

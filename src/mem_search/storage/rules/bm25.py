@@ -34,15 +34,15 @@ B: Final = 0.75
 MIN_IDF: Final = 1e-6
 """The least weight (idf) of a phrase: what FTS5 gives to one that most passages have."""
 
-LONG: Final = 2.0
+LONG_PASSAGE_RATIO: Final = 2.0
 """Passages of so many times the store's mean length are a language of their own: words that short
 records have rarely stand in most of them, and BM25 takes their length for a fault. A search of
 such kinds alone weighs words as a store of their own does (docs/lab/ranking.md)."""
 
-COMPARED: Final = 1_000
+MAX_COMPARED_PASSAGES: Final = 1_000
 """Passages with the words of a name in a row that are read to compare the name; about 10 ms."""
 
-GUESSED: Final = 0.75
+GUESSED_PENALTY: Final = 0.75
 """What a score loses of the share of words that were not typed: those that were typed lead."""
 
 
@@ -79,7 +79,7 @@ def scored(counts: NDArray[np.integer], weight: float, damping: Values) -> Value
 def own_statistics(corpus: Corpus, kinds: Collection[Kind]) -> Corpus | None:
     """The statistics by which a search of ``kinds`` alone is scored; None: the whole store's."""
     own = corpus.of_kinds(kinds)
-    return own if own.mean_length >= LONG * corpus.mean_length else None
+    return own if own.mean_length >= LONG_PASSAGE_RATIO * corpus.mean_length else None
 
 
 def lessened(passages: Numbers, scores: Values, guessed: Numbers, shares: Values) -> Values:
@@ -87,7 +87,7 @@ def lessened(passages: Numbers, scores: Values, guessed: Numbers, shares: Values
     order = np.argsort(passages)
     rows = order[np.searchsorted(passages, guessed, sorter=order)]
     less = scores.copy()
-    less[rows] -= GUESSED * np.minimum(shares, scores[rows])
+    less[rows] -= GUESSED_PENALTY * np.minimum(shares, scores[rows])
     return less
 
 

@@ -25,7 +25,7 @@ MAX_EDGES: Final = 5000
 
 FOLLOWS: Final = 0.5
 SAME_SESSION: Final = 0.4
-SUMMARISED: Final = 50
+MAX_SUMMARISED_MEMBERS: Final = 50
 """Members of a session that have an edge to its summary, at most."""
 
 MAX_MEMBERS: Final = 50
@@ -33,7 +33,7 @@ MAX_FILES: Final = 30
 """A record that touched more files than this is about none of them."""
 MAX_HUBS: Final = 300
 """Most items that one step looks up; those of earlier records come first."""
-SCANNED: Final = 2000
+MAX_SHARED_FILE_ROWS: Final = 2000
 """Rows of one file in all projects beyond which it counts as a file of every project."""
 
 FACETS: Final = ("file_modified", "file_read", "path")
@@ -55,7 +55,7 @@ Hub = tuple[str, str]
 Tie = tuple[int, int, str, float]
 """(the record of the lower number, the other, relation, strength)."""
 
-Named = tuple[int, str, str, int | None]
+RecordName = tuple[int, str, str, int | None]
 """(record, the key of what it names, its project, the record that the key means, if any)."""
 
 
@@ -118,7 +118,7 @@ def distinct(edges: Iterable[Edge]) -> list[Edge]:
 
 
 def ties(
-    named: Sequence[Named],
+    named: Sequence[RecordName],
     members_of: Callable[[Collection[Hub]], Mapping[Hub, set[int]]],
     passing: Callable[[Collection[int]], set[int]],
 ) -> list[Tie]:

@@ -32,11 +32,11 @@ from mem_search.storage.rules.graph import (
     MAX_EDGES,
     MAX_FILES,
     MAX_NODES,
+    MAX_SUMMARISED_MEMBERS,
     SAME_SESSION,
     SHARED,
-    SUMMARISED,
     Hub,
-    Named,
+    RecordName,
     distinct,
     key_of_file,
     ties,
@@ -278,12 +278,12 @@ def _sessions(connection: Connection, numbers: Sequence[int]) -> list[Edge]:
             f" where {other}.session = {own}.session and {other}.project = {own}.project"
             f" and {own}.id = any(%s::bigint[]) and {own}.session != ''"
             " and s.kind = 'session_summary' and m.kind != 'session_summary' limit %s",
-            (SAME_SESSION, list(numbers), SUMMARISED * max(1, len(numbers))),
+            (SAME_SESSION, list(numbers), MAX_SUMMARISED_MEMBERS * max(1, len(numbers))),
         ).fetchall()
     return list(starmap(Edge, rows))
 
 
-def _named(connection: Connection, numbers: Sequence[int]) -> Iterator[Named]:
+def _named(connection: Connection, numbers: Sequence[int]) -> Iterator[RecordName]:
     """The names in records, and their files, in the order of ``numbers``."""
     rows = connection.execute(
         "select r.id, r.project, (select jsonb_agg(f.value) from (select distinct value from facets"

@@ -17,7 +17,7 @@ from mem_search.model.statistics import VectorSpace
 from mem_search.storage.rules.checksums import with_checksum
 from mem_search.storage.sql.connection import Connection, Repository, from_json, reads, writes
 
-LOOKED_AT: Final = 20_000
+SCANNED_PASSAGES: Final = 20_000
 """Passages looked through at a time for missing vectors. One statement for all of a large store
 would keep the writer from everything else, the end of the worker too, for seconds."""
 
@@ -280,7 +280,7 @@ class Indexing(Repository, ABC):
         """
         (last,) = connection.one(
             "select max(id) from (select id from passages where id > %s order by id limit %s) p",
-            (after, LOOKED_AT),
+            (after, SCANNED_PASSAGES),
         )
         if last is None:
             return None, []

@@ -31,13 +31,13 @@ MIN_SHARED_PHRASES: Final = 3
 """Shared phrases from which a report cites a page, such as six words in a row
 (``scripts/evaluate implicit``; docs/lab/graph.md has the figures)."""
 
-SUREST: Final = 0.95
+MAX_CONFIDENCE: Final = 0.95
 """No similarity is as sure as a link."""
 
-COMPARED: Final = 20
+MAX_COMPARED_DOCUMENTS: Final = 20
 """Documents with which one is compared: those that share the most phrases."""
 
-ANCHORS: Final = 50
+MAX_ANCHOR_PHRASES: Final = 50
 """Shared phrases around which two texts are compared."""
 
 _KINDS: Final = tuple(HOLDINGS)
@@ -120,7 +120,7 @@ def _compare(connection: Connection, report: int, page: int) -> None:
     anchors = connection.execute(
         "select r.start, p.start from phrases r join phrases p on p.hash = r.hash"
         " where r.record_id = %s and p.record_id = %s order by r.start limit %s",
-        (report, page, ANCHORS),
+        (report, page, MAX_ANCHOR_PHRASES),
     ).fetchall()
     stated = connection.maybe(
         "select 1 from edges where from_id = %s and to_id = %s and relation = %s",
@@ -179,7 +179,7 @@ def to_compare(
             again.update(ways)
         else:
             shown.update(way for way in ways if number in way)
-    best = sorted(shown, key=lambda way: (-shown[way], way))[:COMPARED]
+    best = sorted(shown, key=lambda way: (-shown[way], way))[:MAX_COMPARED_DOCUMENTS]
     return common, [*best, *sorted(again.difference(best))]
 
 
@@ -194,4 +194,4 @@ def compared(
 
 def confidence(phrases: int) -> float:
     """How sure a citation is by so many shared phrases: .6 for three, .8 for eight."""
-    return round(min(SUREST, phrases / (phrases + 2)), 3)
+    return round(min(MAX_CONFIDENCE, phrases / (phrases + 2)), 3)

@@ -201,7 +201,7 @@ class SearchSnapshot(ABC):
         matched = self._matched(name.query)
         if filters:
             matched = matched[self._within(self.passage_columns(matched).records, filters)]
-        if not 0 < len(matched) <= bm25.COMPARED:
+        if not 0 < len(matched) <= bm25.MAX_COMPARED_PASSAGES:
             return NO_CANDIDATES
         texts = passage_rows.texts(self._connection, matched)
         held = {passage: well for passage, text in texts if (well := name.held(text))}

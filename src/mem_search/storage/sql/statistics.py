@@ -17,7 +17,7 @@ from mem_search.model.rankings import Numbers
 from mem_search.model.statistics import Corpus, Searchable, StoreSize, StoreTotals
 from mem_search.storage.sql.connection import Connection, Repository, folded_name, from_json, reads
 from mem_search.text.dates import stored_time
-from mem_search.text.passages import LONG
+from mem_search.text.passages import MIN_HALVED_CHARS
 
 WAITING: Final = (
     "select p.record_id from outbox o join passages p on p.id = o.passage_id"
@@ -38,7 +38,7 @@ def corpus(connection: Connection) -> Corpus:
         "select kind, count(*), avg(span_end - span_start)::float8,"
         " count(*) filter (where span_end - span_start > %s) from passages"
         " where ordinal >= 0 group by kind",
-        (LONG,),
+        (MIN_HALVED_CHARS,),
     ).fetchall()
     entries, waiting = connection.one(_PASSAGES)
     records = connection.count("select count(*) from records")

@@ -77,7 +77,7 @@ def load(connection: sqlite3.Connection, of: Of, layout: np.dtype[Any]) -> dict[
     return {place: block for place, block in blocks if block is not None}
 
 
-def broken(connection: sqlite3.Connection) -> list[int]:
+def damaged_blocks(connection: sqlite3.Connection) -> list[int]:
     """The rows of blocks that are not what was written."""
     rows = connection.execute("select rowid, of, block, content from column_blocks")
     return [row for row, of, place, content in rows if _body(of, place, content) is None]
@@ -85,7 +85,7 @@ def broken(connection: sqlite3.Connection) -> list[int]:
 
 def drop_broken(connection: sqlite3.Connection) -> None:
     """Delete the damaged blocks: what they held is read row by row, and stored again at a rest."""
-    rows = [(row,) for row in broken(connection)]
+    rows = [(row,) for row in damaged_blocks(connection)]
     connection.executemany("delete from column_blocks where rowid = ?", rows)
 
 

@@ -24,7 +24,7 @@ from mem_search.storage.sql.record_writer import remake_sketches, wrong_sketches
 from mem_search.storage.sqlite import column_blocks, odd_rows
 from mem_search.storage.sqlite.connection import SqliteConnection, as_read, problem_in
 from mem_search.storage.sqlite.mark import damaged
-from mem_search.storage.sqlite.posting_file import NOTED
+from mem_search.storage.sqlite.posting_file import META_KEY
 from mem_search.storage.sqlite.posting_lists import varints
 from mem_search.storage.sqlite.words import FILLED_BY
 from mem_search.text import sketch
@@ -71,7 +71,7 @@ def damaged_parts(connection: sqlite3.Connection, *, deep: bool = False) -> tupl
         return ()  # the schema is only being made
     looks = (
         ("words", _words_are_whole(connection) and not (deep and _words_differ(connection))),
-        ("columns", not column_blocks.broken(connection)),
+        ("columns", not column_blocks.damaged_blocks(connection)),
         ("sketches", not wrong_sketches(connection)),
         ("vectors", not _wrong_vectors(connection) and not _wrong_sparse(connection)),
         ("values", not odd_rows.any_odd_value(connection)),
@@ -190,7 +190,7 @@ def _remake_words(connection: sqlite3.Connection) -> None:
     """Empty the tables behind FTS5, as they are for a new index, and fill them again; posting lists
     that were made of them are made again, too.
     """
-    connection.execute("delete from meta where key = ?", (NOTED,))
+    connection.execute("delete from meta where key = ?", (META_KEY,))
     for table, fill in FILLED_BY.items():
         schema, new = _new_index(connection, table)
         for name in schema:

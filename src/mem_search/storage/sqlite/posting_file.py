@@ -31,13 +31,13 @@ ROW: Final = np.dtype([("passage", "<u4"), ("count", "<u2")])
 """How often a passage has a word, weighted (``bm25.WEIGHTS``); one of 400 word pieces never fills
 two bytes by half."""
 
-NOTED: Final = "posting_lists"
+META_KEY: Final = "posting_lists"
 """In ``meta``: the token of the file, and the key of its hashes, in hexadecimal."""
 
 BLOCK: Final = 1 << 16
 """Bytes of one checksum: looked at once, in some tens of microseconds."""
 
-MOST: Final = np.iinfo(np.uint16).max
+MAX_COUNT: Final = np.iinfo(np.uint16).max
 """The largest count that a row holds."""
 
 _PIECE: Final = 1 << 19

@@ -27,7 +27,7 @@ from mem_search.storage.sql.passage_rows import Text
 from mem_search.storage.sqlite import posting_file
 from mem_search.storage.sqlite.column_blocks import newest_write
 from mem_search.storage.sqlite.passage_map import PassageMapCache
-from mem_search.storage.sqlite.posting_file import MOST, NOTED, ROW, Piece, Segment, hashed
+from mem_search.storage.sqlite.posting_file import MAX_COUNT, META_KEY, ROW, Piece, Segment, hashed
 
 T = TypeVar("T")
 
@@ -140,7 +140,7 @@ class PostingLists:
 
 def opened(connection: sqlite3.Connection, file: Path) -> PostingLists | None:
     """The lists of ``file``; None without one that was noted. Raises ListsDamaged or OSError."""
-    noted = connection.execute("select value from meta where key = ?", (NOTED,)).fetchone()
+    noted = connection.execute("select value from meta where key = ?", (META_KEY,)).fetchone()
     if noted is None or not file.exists():
         return None
     token, key = bytes.fromhex(noted[0])[:_KEY], bytes.fromhex(noted[0])[_KEY:]
@@ -151,7 +151,7 @@ def opened(connection: sqlite3.Connection, file: Path) -> PostingLists | None:
 
 def note(connection: sqlite3.Connection, noted: str) -> None:
     """From now on the file of which ``noted`` was told belongs to the store."""
-    connection.execute("insert or replace into meta(key, value) values(?, ?)", (NOTED, noted))
+    connection.execute("insert or replace into meta(key, value) values(?, ?)", (META_KEY, noted))
 
 
 def write_all(connection: sqlite3.Connection, file: Path, each: Each[posting_file.Piece]) -> str:
@@ -293,7 +293,7 @@ def _piece(terms: Sequence[str], place_lists: Sequence[str], key: bytes) -> Piec
     starts = np.flatnonzero(first)
     rows = np.empty(len(starts), ROW)
     rows["passage"] = passages[starts]
-    rows["count"] = np.minimum(np.add.reduceat(weights, starts), MOST)
+    rows["count"] = np.minimum(np.add.reduceat(weights, starts), MAX_COUNT)
     hashes = np.array([hashed(term, key) for term in terms], np.uint64)
     return hashes, np.bincount(owners[starts], minlength=len(terms)), rows
 

@@ -27,7 +27,7 @@ from mem_search.model.rankings import Numbers, PassageColumns, RecordColumns, Va
 from mem_search.model.statistics import Corpus
 from mem_search.storage.rules import bm25
 from mem_search.storage.rules.bm25 import CorpusCache
-from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, SCANNED, Hub
+from mem_search.storage.rules.graph import FACETS, MAX_MEMBERS, MAX_SHARED_FILE_ROWS, Hub
 from mem_search.storage.sql.graph import Graph, GraphExport
 from mem_search.storage.sql.indexing import waiting
 from mem_search.storage.sql.snapshot import SearchSnapshot
@@ -81,7 +81,7 @@ def _members(connection: SqliteConnection, hubs: Collection[Hub]) -> dict[Hub, s
             for facet in FACETS
         )
         + ")) from hub order by place",
-        {"hubs": json.dumps(asked), "most": MAX_MEMBERS + 1, "scanned": SCANNED},
+        {"hubs": json.dumps(asked), "most": MAX_MEMBERS + 1, "scanned": MAX_SHARED_FILE_ROWS},
     ).fetchall()
     return {
         hub: set(map(int, listed.split(","))) if listed else set()

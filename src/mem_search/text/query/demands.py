@@ -18,7 +18,7 @@ from mem_search.text.query.wild import FORMS
 MAX_LEAVES: Final = 64
 MAX_DEPTH: Final = 20
 
-Near = Mapping[str, tuple[str, ...]]
+NearWords = Mapping[str, tuple[str, ...]]
 """``auth*``, ``authentcation~`` or ``*oriz*`` → the store's words that it stands for."""
 
 
@@ -36,7 +36,7 @@ def is_explicit(node: Node, *, signs: bool = False) -> bool:
             return True
 
 
-def of_node(node: Node, near: Near) -> Demand:
+def of_node(node: Node, near: NearWords) -> Demand:
     """The demand of a node."""
     match node:
         case Leaf():
@@ -108,7 +108,7 @@ def signed_in_fields(demand: Demand) -> Iterator[Term]:
             yield leaf
 
 
-def with_near(demand: Demand, near: Near) -> Demand:
+def with_near(demand: Demand, near: NearWords) -> Demand:
     """``demand`` with the store's words for the terms of ``signed_in_fields``."""
 
     def known(part: Demand) -> Demand:
@@ -203,7 +203,7 @@ def _operand(demand: Demand) -> str:
     return f"({_written(demand)})" if isinstance(demand, AllOf | AnyOf) else _written(demand)
 
 
-def _of_leaf(leaf: Leaf, near: Near) -> Demand:
+def _of_leaf(leaf: Leaf, near: NearWords) -> Demand:
     token = leaf.token
     if token.condition is not None:
         return token.condition

@@ -16,7 +16,7 @@ from mem_search.model import AllOf, Analyzed, AnyOf, Condition, Demand, Filters,
 from mem_search.patterns import pattern
 from mem_search.text import words
 from mem_search.text.query import demands, grammar
-from mem_search.text.query.demands import Near
+from mem_search.text.query.demands import NearWords
 from mem_search.text.query.field_values import written
 from mem_search.text.query.fields import Fields, KnownKinds
 from mem_search.text.query.grammar import Chain, Group, Leaf, Must, Never, Node, Parser
@@ -77,7 +77,7 @@ def read(
     *,
     now: datetime,
     kinds: KnownKinds,
-    near: Near | None = None,
+    near: NearWords | None = None,
     demand_quotes: bool = True,
     scopes: Mapping[str, Demand] | None = None,
     times: bool = False,
@@ -239,7 +239,7 @@ def _wanted(nodes: Iterable[Node], positive: bool = True) -> list[Token]:
     return tokens
 
 
-def _kept(text: str, tokens: Iterable[Token], near: Near) -> str:
+def _kept(text: str, tokens: Iterable[Token], near: NearWords) -> str:
     """The text of ``tokens`` without the signs of prefixes and fuzzy words, and the first words
     that wildcards stand for.
     """
@@ -343,7 +343,7 @@ def _names(tokens: Iterable[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(_name, tokens)))
 
 
-def _near(token: Token, near: Near) -> tuple[str, ...]:
+def _near(token: Token, near: NearWords) -> tuple[str, ...]:
     """The words that a prefix, fuzzy word or wildcard is looked up as, beside itself."""
     name = _name(token)
     known = near.get(name, (name,) if token.sort == "prefix" else ())
