@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from mem_search.model import Analyzed, Citation, Record, Result, SearchPage
 from mem_search.records.registry import installed_kinds
-from mem_search.text.highlight import WordMatcher, highlight, snippet, word_matcher
+from mem_search.text.highlight import highlight, snippet, word_matcher
 from mem_search.text.languages import words
 from mem_search.text.outline import place_in
 from mem_search.text.stems import stored_language
@@ -85,24 +85,31 @@ class CitedResult:
 
 def cite(page: SearchPage) -> tuple[CitedResult, ...]:
     """The results of ``page`` with the texts that its request asks for."""
-    request, texts = page.request, page.request.texts
     words = words_of(page.report.analyzed)
-    is_ranked = page.report.realised != "filter"
+    return tuple([_cited(page, result, words) for result in page.results])
+
+
+def _cited(page: SearchPage, result: Result, words: tuple[str, ...]) -> CitedResult:
+    request, texts, record = page.request, page.request.texts, result.record
+    matcher = word_matcher(words, stored_language(record.metadata))
+    cited = citation(record)
+    in_title, in_snippet = matcher.spans(cited.source_title), matcher.spans(result.snippet.text)
     length = (texts.snippet_length if texts.snippets else None) or SNIPPET_LENGTH
-    return tuple(
-        CitedResult(
-            record=result.record,
-            relevance=relevance(page, result),
-            citation=(cited := citation(result.record)),
-            title_words=(matcher := _matcher(result, words)).spans(cited.source_title),
-            snippet=_snippet_span(result) if texts.snippets else None,
-            snippet_words=matcher.spans(result.snippet.text) if texts.snippets else (),
-            match_fields=match_fields(result, matcher) if is_ranked else (),
-            full_content=result.record.text if texts.full_content else None,
-            annotations=annotate(result, words, length=length) if request.is_research else None,
-        )
-        for result in page.results
+    return CitedResult(
+        record=record,
+        relevance=relevance(page, result),
+        citation=cited,
+        title_words=in_title,
+        snippet=_snippet_span(result) if texts.snippets else None,
+        snippet_words=in_snippet if texts.snippets else (),
+        match_fields=_match_fields(record, in_title, in_snippet) if _is_ranked(page) else (),
+        full_content=record.text if texts.full_content else None,
+        annotations=annotate(result, words, length=length) if request.is_research else None,
     )
+
+
+def _is_ranked(page: SearchPage) -> bool:
+    return page.report.realised != "filter"
 
 
 def citation(record: Record) -> Citation:
@@ -115,7 +122,7 @@ def relevance(page: SearchPage, result: Result) -> float:
 
     A weighted search has its own score, which is 0 to 1.
     """
-    if page.report.realised == "filter":
+    if not _is_ranked(page):
         return 0.0
     if result.relevance is None and page.request.fusion is not None:
         return round(min(max(result.score, 0.0), 1.0), 6)
@@ -160,18 +167,13 @@ def annotate(result: Result, words: Sequence[str], *, length: int) -> tuple[Anno
     )
 
 
-def _matcher(result: Result, words: tuple[str, ...]) -> WordMatcher:
-    return word_matcher(words, stored_language(result.record.metadata))
-
-
-def match_fields(result: Result, matcher: WordMatcher) -> tuple[MatchField, ...]:
+def _match_fields(record: Record, in_title: Places, in_snippet: Places) -> tuple[MatchField, ...]:
     """Where words of the query occur: ``title``, ``content``, or both. A record without any was
     found by its content: by meaning, or by a part of a longer word.
     """
-    in_title = matcher.stands_in(result.record.title)
-    in_content = not in_title or matcher.stands_in(result.snippet.text)
-    named: tuple[tuple[MatchField, bool], ...] = (("title", in_title), ("content", in_content))
-    return tuple(field for field, is_found in named if is_found)
+    if not (in_title and record.title):
+        return ("content",)
+    return ("title", "content") if in_snippet else ("title",)
 
 
 def _snippet_span(result: Result) -> Span:
