@@ -73,11 +73,10 @@ def prepared_here() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def stores_are_copied() -> Iterator[None]:
     """A new store in this process is a copy, and no write waits for the disk (``new_stores``)."""
-    from mem_search.storage.sqlite import database
-
+    opening = "mem_search.storage.sqlite.database"  # a name ``database`` would be the fixture
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "migrate", migrate_by_copy)
-        patch.setattr(database, "prepared", prepared_without_disk)
+        patch.setattr(f"{opening}.migrate", migrate_by_copy)
+        patch.setattr(f"{opening}.prepared", prepared_without_disk)
         yield
 
 

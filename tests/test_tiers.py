@@ -107,3 +107,7 @@ def test_an_event_loop_is_nothing_started() -> None:
 def test_every_test_of_this_run_has_a_tier(request: pytest.FixtureRequest) -> None:
     for item in request.session.items:
         assert any(item.get_closest_marker(name) for name in tiers.TIERS), item.nodeid
+
+
+def test_what_all_tests_have_makes_none_more_than_a_unit(request: pytest.FixtureRequest) -> None:
+    assert request.node.get_closest_marker("unit")

@@ -33,6 +33,7 @@ STARTERS = {
     "socket.socket": "app",
     "socket.create_server": "app",
     "imap_server": "app",
+    "local_server": "app",
     "smtp_server": "app",
     "mem_search.git": "worker",  # it runs Git
     # A source reads documents and databases of others in a process with limits.
@@ -48,6 +49,7 @@ STARTERS = {
     "mem_search.storage.chroma.index": "worker",
     "mem_search.storage.chroma.process": "worker",
     "mem_search.embedders.bundled.BundledEmbedder": "worker",  # it makes its graph in one
+    "mem_search.embedders.open_embedder": "worker",
     "subprocess": "worker",
     "multiprocessing": "worker",
     "asyncio.subprocess": "worker",

@@ -194,6 +194,15 @@ def test_empty_values_have_no_key() -> None:
     assert to_values(SnippetSpan(start=4, end=9, sha256="", page=3))["page"] == 3
 
 
+PAGE = SearchPage(
+    SearchRequest("login"),
+    (Result(RECORD, 1.0, Snippet("login", 4, 9)),),
+    1,
+    {},
+    SearchReport(requested="hybrid", realised="hybrid", legs=(), coverage=1.0),
+)
+
+
 def test_words_are_marked_by_the_language_that_the_record_has() -> None:
     bill = replace(RECORD, title="Rechnung 47", text="Rechnung bezahlt")
     for metadata, marked in (({"text_language": "de"}, ((0, 8),)), ({"text_language": "x"}, ())):
@@ -204,15 +213,20 @@ def test_words_are_marked_by_the_language_that_the_record_has() -> None:
 
 def test_numbers_of_more_than_64_bits_and_odd_texts_of_a_page_stay_as_they_are() -> None:
     odd = replace(RECORD, title="half \ud83d", metadata={"number": 2**70, "share": 1e300})
-    page = SearchPage(
-        SearchRequest("login \udc80"),
-        (Result(odd, 1.0, Snippet("login", 4, 9)),),
-        1,
-        {},
-        SearchReport(requested="hybrid", realised="hybrid", legs=(), coverage=1.0),
-    )
+    result = Result(odd, 1.0, Snippet("login", 4, 9))
+    page = replace(PAGE, request=SearchRequest("login \udc80"), results=(result,))
     for names in ((), ("title", "metadata")):
         reply = json.loads(page_json(page, None, names))
         assert reply["query"] == "login \udc80"
         assert reply["results"][0]["title"] == "half \ud83d"
         assert reply["results"][0]["metadata"] == odd.metadata
+
+
+def test_a_question_with_half_a_surrogate_pair_changes_nothing_in_the_results() -> None:
+    plain, odd = (
+        page_json(replace(PAGE, request=SearchRequest(question)), None)
+        for question in ("", "\udc80")
+    )
+    results = plain[plain.index(b'"results":[') : plain.index(b',"total"')].partition(b":")[2]
+    assert results in odd
+    assert json.loads(odd)["tokens_used"] == json.loads(plain)["tokens_used"]

@@ -426,6 +426,7 @@ class TestFiles:
         assert len({d.source_id for d in (*first.drafts, *rest)}) == 251
         assert len(rest) == 251 - len(first.drafts)
 
+    @pytest.mark.worker
     @pytest.mark.parametrize("levels", [20, 21, 99, 300])
     def test_what_is_nested_too_deeply_is_named_and_the_rest_is_read(
         self, tmp_path: Path, levels: int

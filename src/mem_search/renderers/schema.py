@@ -45,6 +45,7 @@ from typing import (
     get_origin,
     get_type_hints,
 )
+from uuid import uuid4
 
 import orjson
 from pydantic import (
@@ -287,7 +288,8 @@ def to_json_with(value: DataclassInstance, field: str, written: str) -> bytes:
     try:
         return orjson.dumps({**whole, field: orjson.Fragment(_encoded(written))})
     except orjson.JSONEncodeError:  # half a surrogate pair
-        return _encoded(dumped({**whole, field: json.loads(written)}))
+        place = uuid4().hex
+        return _encoded(dumped({**whole, field: place}).replace(f'"{place}"', written, 1))
 
 
 def _encoded(written: str) -> bytes:

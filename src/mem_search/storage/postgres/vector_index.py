@@ -175,12 +175,16 @@ class PgvectorIndex(VectorIndex):
         if connection.count(f"select count(*) from (select 1 {rows} limit %s) s", (least,)) < least:
             return False
         # Of several workers one builds, of any owner: two builds on one table wait for each other
-        # until the server ends one. The lock goes with its connection.
+        # until the server ends one. The lock of a builder that dies goes with its connection.
         if not connection.one("select pg_try_advisory_lock(%s)", (_LOCK,))[0]:
             return False
-        # Another may have built it since the first look.
+        created = self._created(connection)
+        connection.one("select pg_advisory_unlock(%s)", (_LOCK,))
+        return created
+
+    def _created(self, connection: Connection) -> bool:
         whole = self._is_whole(connection)
-        if whole:
+        if whole:  # another worker built it since the first look
             return False
         if whole is not None:  # its builder died
             connection.execute(f"drop index concurrently if exists {self.index}")
