@@ -45,7 +45,6 @@ from typing import (
     get_origin,
     get_type_hints,
 )
-from uuid import uuid4
 
 import orjson
 from pydantic import (
@@ -56,7 +55,7 @@ from pydantic import (
     SerializeAsAny,
     TypeAdapter,
     WithJsonSchema,
-)
+)  # fmt: skip
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticSerializationError
 
@@ -288,8 +287,9 @@ def to_json_with(value: DataclassInstance, field: str, written: str) -> bytes:
     try:
         return orjson.dumps({**whole, field: orjson.Fragment(_encoded(written))})
     except orjson.JSONEncodeError:  # half a surrogate pair
-        place = uuid4().hex
-        return _encoded(dumped({**whole, field: place}).replace(f'"{place}"', written, 1))
+        texts = {name: dumped(each) for name, each in whole.items()} | {field: written}
+        members = ", ".join(f"{dumped(name)}: {text}" for name, text in texts.items())
+        return _encoded(f"{{{members}}}")
 
 
 def _encoded(written: str) -> bytes:

@@ -66,7 +66,7 @@ class Annotation:
 
 @dataclass(frozen=True, slots=True)
 class CitedResult:
-    """One result. ``relevance`` lies in 0..1 and falls with the place on the page.
+    """One result; ``relevance`` is that of the function of this name.
 
     ``title_words`` and ``snippet_words`` are where words of the question stand in the citation's
     title and in the snippet.

@@ -98,7 +98,7 @@ def language_of(text: str) -> str:
 def stored_language(metadata: Mapping[str, Any]) -> str:
     """The language of the text of a record with this ``metadata``, as ``language_of`` told it."""
     language = metadata.get(LANGUAGE, "")
-    return language if language in SNOWBALL else ""
+    return language if isinstance(language, str) and language in SNOWBALL else ""
 
 
 def question_language(words: Sequence[str]) -> str:

@@ -32,7 +32,8 @@ RETRY_SECONDS = 1
 """After which a connection that was refused is worth another try."""
 
 BROKEN_MOUNTS: Final = web.AppKey("broken mounts", list[str])
-"""Why routes of packages are left out: whoever misses a route may miss one of theirs."""
+"""Why routes of packages are left out. Nobody is asked for a token here, so none is quoted."""
+_MISSED = "routes of a package are left out; mem-search doctor says which, and what mends it"
 
 _INTERNAL_ERROR = -32603
 """Of JSON-RPC: the one code for what is neither the message's fault nor its method's."""
@@ -165,7 +166,7 @@ def of_http(request: web.Request, error: web.HTTPException) -> web.Response:
     if error.status == 404:
         # The command line has a command for each entry point, whose route may not be there.
         left_out = installed_kinds().meant_by(request.path.rpartition("/")[2])
-        detail = "; ".join((f"{left_out or detail}", *request.app.get(BROKEN_MOUNTS, ())))
+        detail = f"{left_out or detail}{f'; {_MISSED}' if request.app.get(BROKEN_MOUNTS) else ''}"
     return _reply(request, error.status, code, detail, headers=headers)
 
 
