@@ -24,7 +24,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[1] / "src"
 PACKAGE = SOURCE / "mem_search"
 
-MAX_LINES = 126_800
+MAX_LINES = 126_798
 """Lines of ``src``. 92,000 were the aim; ADR 0055 has what was tried, and what they are for."""
 MAX_MODULES = 664
 MAX_ONE_IMPORTER = 146

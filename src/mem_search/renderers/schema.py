@@ -270,9 +270,8 @@ def to_values(value: Any, kind: Any = None) -> Any:
 
 
 def to_json(value: Any, kind: Any = None) -> bytes:
-    """``value`` as JSON in UTF-8; ``kind`` is its type where that is not its class.
-
-    Half a surrogate pair, which UTF-8 cannot write, becomes an escape (RFC 8259, 8.2).
+    """``value`` as JSON in UTF-8; ``kind`` is its type where that is not its class. Half a surrogate
+    pair, which UTF-8 cannot write, becomes an escape (RFC 8259, 8.2).
     """
     try:
         return adapter(kind or value.__class__).dump_json(value, by_alias=True)
@@ -288,8 +287,7 @@ def to_json_with(value: DataclassInstance, field: str, written: str) -> bytes:
         return orjson.dumps({**whole, field: orjson.Fragment(_encoded(written))})
     except orjson.JSONEncodeError:  # half a surrogate pair
         texts = {name: dumped(each) for name, each in whole.items()} | {field: written}
-        members = ", ".join(f"{dumped(name)}: {text}" for name, text in texts.items())
-        return _encoded(f"{{{members}}}")
+        return _encoded("{" + ", ".join(f'"{key}": {text}' for key, text in texts.items()) + "}")
 
 
 def _encoded(written: str) -> bytes:
