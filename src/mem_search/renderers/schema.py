@@ -270,8 +270,8 @@ def to_values(value: Any, kind: Any = None) -> Any:
 
 
 def to_json(value: Any, kind: Any = None) -> bytes:
-    """``value`` as JSON in UTF-8; ``kind`` is its type where that is not its class. Half a surrogate
-    pair, which UTF-8 cannot write, becomes an escape (RFC 8259, 8.2).
+    """``value`` as JSON in UTF-8; ``kind`` is its type where that is not its class. Half a
+    surrogate pair, which UTF-8 cannot write, becomes an escape (RFC 8259, 8.2).
     """
     try:
         return adapter(kind or value.__class__).dump_json(value, by_alias=True)
